@@ -4,6 +4,7 @@ import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onStopSignals } from '../shared/stop-signals.ts'
 import { openDatabase } from './up/database.ts'
 import { planEntry } from './up/entry.ts'
+import { describeForeignAddress } from './up/lan.ts'
 import { EXIT, LaunchError } from './up/launch-error.ts'
 import { HELP, parseOptions, type UpOptions } from './up/options.ts'
 import { checkPorts, findFreePorts } from './up/ports.ts'
@@ -53,6 +54,8 @@ const bringUp = async (options: UpOptions, env: Environment): Promise<void> => {
   if (options.readyFile !== undefined) checkReadyFile(options.readyFile)
   await lockFolder(options.stateDir, stop)
   await checkPorts(options)
+  const warning = options.lan && describeForeignAddress(options.lan)
+  if (warning !== undefined) screen.say(warning)
   const { place, flags, server } = await openDatabase({ options, screen, env })
   if (server !== undefined) hurry.addEventListener('abort', server.kill, { once: true })
   try {

@@ -7,6 +7,15 @@ export type TierName = (typeof TIER_NAMES)[number]
 export const MODEL_KINDS = ['chat', 'embedding', 'rerank'] as const
 export type ModelKind = (typeof MODEL_KINDS)[number]
 
+/** Value of `model` with which clients let the cascade choose a model; no model can have this id. */
+export const AUTO_MODEL = 'auto'
+
+/** Why no model can have an id; undefined for an id that one can have. */
+export const describeReservedId = (id: string): string | undefined =>
+  id === AUTO_MODEL
+    ? `${id} is reserved: requests for it let the coordinator choose a model; choose another id`
+    : undefined
+
 export const ModelId = z
   .string()
   .regex(/^[a-z0-9][a-z0-9._:/-]{0,127}$/i, {
@@ -36,7 +45,7 @@ export const CatalogueEntry = z.strictObject({
     ),
   sha256: z
     .string()
-    .regex(/^[0-9a-f]{64}$/)
+    .regex(/^[0-9a-f]{64}$/, { error: 'must be 64 lowercase hexadecimal digits' })
     .optional()
     .describe(
       'Checksum of the weights. Required for downloaded weights unless `unchecked`; ' +
@@ -143,6 +152,9 @@ export const Catalogue = z
   })
   .superRefine((list, context) => {
     list.forEach((entry, index) => {
+      const reserved = describeReservedId(entry.id)
+      if (reserved !== undefined)
+        context.addIssue({ code: 'custom', path: [index, 'id'], message: reserved })
       if (!isDownloaded(entry) || entry.sha256 !== undefined || entry.unchecked === true) return
       const message = 'downloaded weights need a sha256, or `unchecked: true`'
       context.addIssue({ code: 'custom', path: [index, 'sha256'], message })

@@ -31,6 +31,16 @@ export const findLanAddress = (
   )
 }
 
+/** Warning about an address that this machine lacks; undefined for one that it has. */
+export const describeForeignAddress = (
+  address: string,
+  interfaces: NodeJS.Dict<NetworkInterfaceInfo[]> = networkInterfaces(),
+): string | undefined => {
+  const own = Object.values(interfaces).flatMap((found = []) => found.map(each => each.address))
+  if (own.includes(address)) return undefined
+  return `--address ${address} is no address of this machine: others reach shoal there only if something forwards to it`
+}
+
 /** Flags of the coordinator: any address other than loopback is served with TLS. */
 export const lanArgs = (address: string, port: string): string[] => [
   ...['--http-host', isIPv6(address) ? '::' : '0.0.0.0'],

@@ -32,7 +32,8 @@ export const createScreen = (terminal: LaunchTerminal): LaunchScreen => {
     },
     say: text => {
       clear()
-      shown = ''
+      // a pipe keeps the last line of progress, which needs no repetition
+      if (terminal.isTTY) shown = ''
       terminal.write(`${printable(text)}\n`)
     },
   }
@@ -71,8 +72,23 @@ Another machine on this network becomes a cell within an hour with:
 
 ${joinLine}
 
-Programs trust the API with: export NODE_EXTRA_CA_CERTS=${caFile}
+Programs on other machines trust the API with a copy of ${caFile}.
 `
+
+/** The command line, Node.js, curl and Python read one variable each. */
+const trustLines = (caFile = ''): string => `${[
+  'SHOAL_CA_FILE',
+  'NODE_EXTRA_CA_CERTS',
+  'CURL_CA_BUNDLE',
+  'SSL_CERT_FILE',
+]
+  .map(name => `export ${name}=${quoteForShell(caFile)}`)
+  .join('\n')}
+In that terminal, curl and Python trust no other authority then.
+`
+
+const quoteForShell = (text: string): string =>
+  /^[\w./:@=,+-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 
 export const bannerText = ({
   baseUrl,
@@ -99,7 +115,7 @@ ${replicas === undefined ? '' : replicaLines(replicas)}${joinLine === undefined 
 For the command line and the examples of README.md, in a second terminal:
 export SHOAL_URL=${baseUrl}
 export SHOAL_KEY=${keys.operator}
-
-${devices === 'sim' ? 'The first cell has simulated robots, a drone, a printer and a switch.\n' : ''}Every model is answered by small bundled demonstration weights until you add your own. Try it:
+${joinLine === undefined ? '' : trustLines(caFile)}
+${devices === 'sim' ? 'The first cell has simulated robots, a drone, a printer and a switch.\n' : ''}The bundled models, which shoal models list marks, are small demonstrations. Try one:
 ${curlLine({ baseUrl, caFile, keys })}
 Ctrl-C stops everything.`

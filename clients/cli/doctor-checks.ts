@@ -243,7 +243,8 @@ const service = ({ body }: CoordinatorReply): DoctorResult => {
   const { status, cells, models } = body as { status: string; cells: number; models: number }
   const says = `${status}: ${countOf(cells, 'cell')}, ${countOf(models, 'model')}`
   if (status === 'ok') return { name: 'service', state: 'ok', says }
-  const next = 'shoal cells list and shoal alerts list show what is missing'
+  const next =
+    'shoal models list names the models that are not ready, shoal models show MODEL says why, and shoal cells list shows the cells'
   if (status !== 'unavailable') return { name: 'service', state: 'warn', says, next }
   return { name: 'service', state: 'fail', says, next, code: 'cell_unavailable' }
 }

@@ -2,6 +2,7 @@ import { type ErrorCode, exitCode, isErrorCode, type ShoalError } from '../../sh
 import type { PrintableRows } from '../../shared/print.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import { addPursuit } from './add-pursuit.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
 import { pullPursuit } from './pull-pursuit.ts'
@@ -29,12 +30,15 @@ interface State {
   text: string
   percent: number | null
   answer: PrintableRows
+  /** What to do next. */
+  hint?: string | undefined
 }
 
 /** Outcome of the work and the exit code for it. */
 interface Followed {
   answer: PrintableRows
   exit: number
+  hint?: string | undefined
 }
 
 const LOOK_MS = 1000
@@ -44,9 +48,12 @@ const LOADS_MODEL = /\/models\/[^/]+\/(load|pin)$/
 /** Calls that download the weights of a model; people wait for these unless they say otherwise. */
 const PULLS_MODEL = /^\/v1\/catalogue\/[^/]+\/pull$/
 
+/** Calls that give cells a model or another id for one; people wait for the first state of it. */
+const ADDS_MODEL = /^\/v1\/catalogue(\/[^/]+\/alias)?$/
+
 /** True for a command that waits unless it is told not to. */
-export const waitsByDefault = ({ path }: Pick<DescribedOperation, 'path'>): boolean =>
-  PULLS_MODEL.test(path)
+export const waitsByDefault = ({ method, path }: DescribedOperation): boolean =>
+  method !== 'GET' && (PULLS_MODEL.test(path) || ADDS_MODEL.test(path))
 
 /** Calls that send a command to a cell or a device. */
 const COMMANDS = /^\/v1\/(cells|devices)\/\{\w+\}\/(commands|stop|hold|land)$/
@@ -74,8 +81,8 @@ export const followWork = async (
   if (pursuit === undefined) return undefined
   try {
     for (;;) {
-      const { exit, text, percent, answer } = await pursuit.look()
-      if (exit !== undefined) return { answer, exit }
+      const { exit, text, percent, answer, hint } = await pursuit.look()
+      if (exit !== undefined) return { answer, exit, hint }
       session.progress.show(`${pursuit.name}: ${escapeHidden(text)}`, percent)
       if (!signal.aborted) await wait(LOOK_MS, signal)
       if (signal.aborted) throw describeRunning(pursuit)
@@ -95,6 +102,7 @@ const pursuitOf = (
 ): Pursuit | undefined => {
   const { task_id, id, state } = answer
   if (PULLS_MODEL.test(path)) return pullPursuit(session, answer)
+  if (ADDS_MODEL.test(path) && 'origin' in answer) return addPursuit(session, answer)
   if (typeof task_id === 'string') return taskPursuit(session, task_id)
   if (isSentCommand(answer)) return commandPursuit(session, answer)
   if (typeof id === 'string' && typeof state === 'string' && 'result' in answer)

@@ -12,6 +12,8 @@ interface ListedModel {
   cells_ready: number
   context_length: number
   weights: string | null
+  /** Absent in answers of an older coordinator. */
+  reason?: string | null
 }
 
 type Look = (session: OpenSession) => Promise<PrintableRows>
@@ -82,12 +84,20 @@ const listModels: Look = async ({ api, format }) => {
   const { models } = (await api.get('/v1/catalogue')) as { models: ListedModel[] }
   if (format === 'json') return { models }
   const known = models.some(({ weights }) => weights !== null)
-  return models.map(({ id, kind, state, cells_ready, context_length, weights }) => ({
+  const hasReason = models.some(({ reason }) => reason)
+  return models.map(({ id, kind, state, cells_ready, context_length, weights, reason }) => ({
     id,
     kind,
     state,
     cells_ready,
     context_length,
     ...(known && { weights: weights ?? '-' }),
+    ...(hasReason && { reason: shortenReason(reason ?? '-') }),
   }))
 }
+
+/** Characters of a reason in a row; `shoal models show` has the whole. */
+const MAX_REASON = 60
+
+const shortenReason = (reason: string): string =>
+  reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON - 1)}…` : reason

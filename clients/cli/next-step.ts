@@ -41,13 +41,18 @@ const steps: Partial<Record<ErrorCode, Step>> = {
   invalid_model: 'shoal models list shows what your key may use',
   model_not_found: 'shoal models list shows what your key may use',
   idempotency_key_reuse: 'use another Idempotency-Key for another call',
-  invalid_request: 'add --help to the command to see what it takes',
+  // without a field, the message says what is wrong with the request as a whole
+  invalid_request: ({ param }) =>
+    param === undefined ? undefined : 'add --help to the command to see what it takes',
   unsupported_parameter: 'leave it out, or ask another model: shoal models list',
   context_length_exceeded: 'shorten the text, or ask a model with more context',
   payload_too_large: 'send less at a time',
   host_not_allowed: 'add the name in the address to http.allowed_hosts of the coordinator',
   request_timeout: 'try again; shoal health shows the state of the service',
-  cell_unavailable: 'shoal health shows how many cells and models are available',
+  cell_unavailable: ({ message }) =>
+    message.includes('shoal models show ')
+      ? undefined
+      : 'shoal health shows how many cells and models are available',
   store_unavailable: 'see the log of the coordinator for the fault of its store',
   upstream_unavailable: ({ message, retryAfterSeconds = 60 }) =>
     message.includes('upstreams.egress is off')

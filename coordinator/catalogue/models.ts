@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
-import type { Catalogue } from '../../shared/catalogue.ts'
+import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
 import { extendCatalogue, type RegisteredModels } from '../../shared/wire/registered-models.ts'
 import type { Actor } from '../audit/audit.ts'
 import { followChanges } from '../base/follow-changes.ts'
@@ -29,7 +29,7 @@ export class Models {
   /** Notifies listeners after each change. */
   readonly changes = new Listeners<[]>()
   readonly #parts: ModelsParts
-  readonly #configured: ReadonlySet<string>
+  readonly #configured: ReadonlyMap<string, CatalogueEntry>
   #registered: ReadonlyMap<string, RegisteredModel> = new Map()
   #version = 0
   /** Resolves when all reads so far have ended. */
@@ -38,7 +38,7 @@ export class Models {
   private constructor(parts: ModelsParts) {
     this.#parts = parts
     this.catalogue = [...parts.configured]
-    this.#configured = new Set(parts.configured.map(({ id }) => id))
+    this.#configured = new Map(parts.configured.map(entry => [entry.id, entry]))
   }
 
   static async open(parts: ModelsParts): Promise<{ models: Models; close: () => Promise<void> }> {

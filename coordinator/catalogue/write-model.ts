@@ -1,3 +1,8 @@
+import {
+  type CatalogueEntry,
+  describeReservedId,
+  SHIPPED_CATALOGUE,
+} from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { nameWeights } from '../../shared/weights-source.ts'
 import {
@@ -21,8 +26,8 @@ export type ModelChange =
 
 interface WriteParts {
   ledger: Ledger
-  /** Ids of the models of the configuration. */
-  configured: ReadonlySet<string>
+  /** Models of the configuration by id. */
+  configured: ReadonlyMap<string, CatalogueEntry>
   /** Unix milliseconds. */
   now: number
 }
@@ -86,13 +91,14 @@ const rowOf = async (
 const requirePossible = (
   change: ModelChange,
   live: readonly ModelRow[],
-  configured: ReadonlySet<string>,
+  configured: ReadonlyMap<string, CatalogueEntry>,
 ): void => {
   if (change.act === 'remove') {
     requireRemovable(change.id, live, configured)
     return
   }
-  requireFree(change.id, live, configured)
+  requireUnreserved(change)
+  requireFree(change, live, configured)
   if (live.length >= MAX_REGISTERED)
     throw new ShoalError(
       'conflict',
@@ -114,25 +120,40 @@ const requireSendable = (rows: readonly ModelRow[]): void => {
   )
 }
 
+const requireUnreserved = (change: ModelChange): void => {
+  const reserved = describeReservedId(change.id)
+  if (reserved !== undefined)
+    throw new ShoalError('invalid_request', reserved, { param: paramOf(change) })
+}
+
 const requireFree = (
-  id: string,
+  change: ModelChange,
   live: readonly ModelRow[],
-  configured: ReadonlySet<string>,
+  configured: ReadonlyMap<string, CatalogueEntry>,
 ): void => {
+  const { id } = change
+  const param = paramOf(change)
   if (configured.has(id))
     throw new ShoalError('conflict', `${id} is a model of the configuration; choose another id`, {
-      param: 'model',
+      param,
     })
-  if (live.some(row => row.id === id))
-    throw new ShoalError('conflict', `${id} exists; shoal models remove ${id} removes it`, {
-      param: 'model',
-    })
+  const row = live.find(row => row.id === id)
+  if (row === undefined) return
+  const what = row.alias_of === null ? 'a model' : `an alias of ${row.alias_of}`
+  throw new ShoalError(
+    'conflict',
+    `${id} exists already, as ${what}; shoal models show ${id} shows it, shoal models remove ${id} removes it`,
+    { param },
+  )
 }
+
+/** Field of the operation that has the id. */
+const paramOf = ({ act }: ModelChange): string => (act === 'alias' ? 'alias' : 'model')
 
 const requireTarget = (
   target: string,
   live: readonly ModelRow[],
-  configured: ReadonlySet<string>,
+  configured: ReadonlyMap<string, CatalogueEntry>,
 ): void => {
   const row = live.find(({ id }) => id === target)
   if (row?.alias_of !== undefined && row.alias_of !== null)
@@ -145,13 +166,16 @@ const requireTarget = (
 const requireRemovable = (
   id: string,
   live: readonly ModelRow[],
-  configured: ReadonlySet<string>,
+  configured: ReadonlyMap<string, CatalogueEntry>,
 ): void => {
   if (!live.some(row => row.id === id)) {
-    if (!configured.has(id)) throw createUnknownError(id)
+    const entry = configured.get(id)
+    if (entry === undefined) throw createUnknownError(id)
     throw new ShoalError(
       'conflict',
-      `${id} is a model of the configuration file; take it out of \`catalogue\` there`,
+      isShipped(entry)
+        ? `${id} is one of the shipped models; \`catalogue\` in the configuration of the coordinator and its cells replaces them all`
+        : `${id} is a model of the configuration file; take it out of \`catalogue\` there`,
       { param: 'model' },
     )
   }
@@ -164,6 +188,10 @@ const requireRemovable = (
     { param: 'model' },
   )
 }
+
+/** True for an entry that is in force because the configuration names no catalogue. */
+const isShipped = ({ id, weights }: CatalogueEntry): boolean =>
+  SHIPPED_CATALOGUE.some(entry => entry.id === id && entry.weights === weights)
 
 export const createUnknownError = (id: string): ShoalError =>
   new ShoalError('model_not_found', `no model is called ${id}; shoal models list lists them`, {

@@ -1,9 +1,6 @@
 import * as z from 'zod'
 import type { CatalogueEntry } from '../../shared/catalogue.ts'
 
-/** Value of `model` with which clients let the cascade choose a model. */
-export const AUTO_MODEL = 'auto'
-
 const Confidence = z
   .number()
   .max(0)

@@ -10,6 +10,8 @@ import type { RequestLane } from './lane.ts'
 
 export interface Dispatch {
   path: string
+  /** Id of the model, which the message names when no cell answers. */
+  model?: string
   headers: OutgoingHttpHeaders
   body: Buffer
   /** Memory that a large body takes; closed when the body is not needed any more. */

@@ -278,7 +278,7 @@ class Dispatcher {
     this.#releaseBody()
     const error = new ShoalError(
       'cell_unavailable',
-      last?.message ?? 'no cell that serves this model to your tenant is ready; see /v1/health',
+      last?.message ?? describeNoCell(this.#request.model),
       { retryAfterSeconds: last?.retryAfterSeconds ?? NO_CELL_RETRY_SECONDS },
     )
     const httpStatus = this.#client.isGone ? undefined : 503
@@ -290,6 +290,12 @@ class Dispatcher {
 
 const EMPTY = Buffer.alloc(0)
 const DONE: DispatchResult = { kind: 'done' }
+
+const describeNoCell = (model: string | undefined): string => {
+  const remedy =
+    model === undefined ? '' : `; an operator sees why with: shoal models show ${model}`
+  return `no cell that serves this model to your tenant is ready${remedy}`
+}
 
 /** Waiting came to nothing. */
 const toRefusal = (error: unknown): ShoalError => {

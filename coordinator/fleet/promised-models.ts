@@ -38,7 +38,7 @@ export const observeModels = function* (
       yield {
         ...observation('model_unserved'),
         part: id,
-        message: `no cell serves ${id}, which the catalogue promises; shoal doctor says why`,
+        message: `no cell serves ${id}, which the catalogue promises; shoal models show ${id} says why`,
       }
 }
 

@@ -11,7 +11,7 @@ import {
 } from '../../shared/errors.ts'
 import { isOllamaPath, ollamaError, ollamaStatus } from './ollama/ollama-error.ts'
 
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 
 /** Codes for Fastify's own errors. */
 const fastifyCodes: Record<string, ErrorCode> = {
@@ -124,21 +124,17 @@ export const missingRoutes = fp(async (app: FastifyInstance) => {
   })
 })
 
-/** @param methods methods that the path may have, for the message and `Allow` */
 export const createNotFoundError = (
   app: FastifyInstance,
   request: FastifyRequest,
   reply: FastifyReply,
-  methods: readonly string[] = METHODS,
 ): ShoalError => {
   const path = request.url.split('?')[0] ?? ''
-  const allowed = methods.filter(
-    method => app.findRoute({ method: method as 'GET', url: path }) !== null,
-  )
+  const allowed = METHODS.filter(method => app.findRoute({ method, url: path }) !== null)
   if (allowed.length === 0) return new ShoalError('not_found', describeMissingRoute(path))
   reply.header('allow', allowed.join(', '))
-  const more = path === '/' ? `; ${ROUTES}` : ''
-  return new ShoalError('method_not_allowed', `${path} takes ${allowed.join(', ')}${more}`)
+  const named = allowed.filter(method => method !== 'HEAD')
+  return new ShoalError('method_not_allowed', `${path} takes ${named.join(', ')}`)
 }
 
 const ROUTES = 'the API is under /v1, and /docs lists every route'

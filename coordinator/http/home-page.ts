@@ -19,6 +19,7 @@ h2{margin:2rem 0 .5rem;font-size:1.125rem}
 a{color:light-dark(#0757a8,#7db7f5)}
 table{border-collapse:collapse}
 th{padding:.125rem 1.5rem .125rem 0;text-align:left;font-weight:400;vertical-align:top}
+@media(max-width:30rem){th,td{display:block}td{padding-bottom:.25rem}}
 pre{padding:.75rem;overflow:auto;background:#8881;border-radius:.25rem;font-size:.8125rem}
 code{font:.875em ui-monospace,monospace;overflow-wrap:anywhere}
 pre code{font-size:1em}
@@ -34,12 +35,12 @@ export const homePage = ({
 }: HomeFacts): string => `<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${html(name)}: shoal ${html(version)}</title>
+<title>shoal ${html(version)}: ${html(name)}</title>
 <style>${STYLE}</style></head>
 <body>
-<h1>${html(name)}</h1>
-<p>This is a coordinator of shoal ${html(version)}: one service out of a fleet of GPU cells, robots
-and edge devices.</p>
+<h1>shoal</h1>
+<p>One service out of a fleet of GPU cells, robots and edge devices. This is the coordinator
+<strong>${html(name)}</strong>, version ${html(version)}.</p>
 <h2>Status</h2>
 ${table(statusRows(health))}
 <h2>Addresses</h2>
@@ -83,16 +84,17 @@ const documentRows = ({ base, docs, portal }: PublicUrls): Row[] => [
   ['Agent card', link(`${base}/.well-known/agent.json`)],
 ]
 
-const link = (url: string): string => `<a href="${html(url)}">${html(url)}</a>`
+const link = (url: string): string => `<a href="${html(url)}"><code>${html(url)}</code></a>`
 
 const firstRequest = (base: string, model: string): string => {
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] })
+  const messages = JSON.stringify([{ role: 'user', content: 'What is a cell?' }])
   const lines = [
     'export SHOAL_KEY=svc-dev-…',
     `curl "${base}/v1/chat/completions" \\`,
     '  -H "Authorization: Bearer $SHOAL_KEY" \\',
     '  -H "Content-Type: application/json" \\',
-    `  -d '${body}'`,
+    `  -d '{"model":${JSON.stringify(model)},"temperature":0,`,
+    `       "messages":${messages}}'`,
   ]
   return `<h2>First request</h2>
 <p>Put your key in place of ${code('svc-dev-…')}; an operator of this service can give you one.</p>

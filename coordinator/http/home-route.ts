@@ -3,7 +3,6 @@ import type { FastifyPluginAsync } from 'fastify'
 import { VERSION } from '../../shared/version.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { modelsOfTier } from '../quota/tier-models.ts'
-import { createNotFoundError } from './errors.ts'
 import { createHealthReader, type HealthParts } from './health.ts'
 import { homePage } from './home-page.ts'
 import { publicUrls } from './public-urls.ts'
@@ -17,23 +16,24 @@ interface HomeParts extends Omit<HealthParts, 'findReadinessFault'> {
 const HOME: RouteDocs = {
   id: 'home',
   tag: 'documents',
-  summary: 'A page with status, addresses and a first request, for browsers.',
+  summary:
+    'A page with status, addresses and a first request for browsers; one line of text for programs.',
   answer: 'html',
 }
 
-/** `GET /`: a page for a reader that accepts HTML; programs are told where the API is. */
+/** Line for programs that test whether an address answers, as clients of Ollama do. */
+const RUNNING = 'shoal is running; the API is under /v1, and /docs describes it\n'
+
+/** `GET /`: a page for a reader that accepts HTML; programs only learn that shoal runs. */
 export const homeRoute: FastifyPluginAsync<HomeParts> = async (app, { config, ...parts }) => {
   const readHealth = createHealthReader(parts)
   app.get('/', { config: { access: 'none', docs: HOME } }, async (request, reply) => {
+    reply.headers({ 'cache-control': 'no-cache', vary: 'Accept' })
     if (!accepts(request.headers.accept, 'text/html'))
-      throw createNotFoundError(app, request, reply, ['POST'])
+      return reply.type('text/plain; charset=utf-8').send(RUNNING)
     const port = (app.server.address() as AddressInfo | null)?.port ?? config.http.port
     return reply
-      .headers({
-        'content-security-policy': PAGE_POLICY,
-        'cache-control': 'no-cache',
-        vary: 'Accept',
-      })
+      .header('content-security-policy', PAGE_POLICY)
       .type('text/html; charset=utf-8')
       .send(
         homePage({

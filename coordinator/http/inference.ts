@@ -1,17 +1,12 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { Catalogue, CatalogueEntry } from '../../shared/catalogue.ts'
+import { AUTO_MODEL, type Catalogue, type CatalogueEntry } from '../../shared/catalogue.ts'
 import { type ErrorCode, httpStatus, ShoalError } from '../../shared/errors.ts'
 import { HEADER_CASCADE, HEADER_JUDGE } from '../../shared/wire/link.ts'
 import { type AnswerMemory, requireKeyRoom } from '../fleet/answer-hold.ts'
 import { type CascadeAttempt, cascade, type DiscardedAnswer } from '../fleet/cascade.ts'
-import {
-  AUTO_MODEL,
-  type CascadeConfig,
-  type CascadeStep,
-  cascadeSteps,
-} from '../fleet/cascade-steps.ts'
+import { type CascadeConfig, type CascadeStep, cascadeSteps } from '../fleet/cascade-steps.ts'
 import type { ClientResponse } from '../fleet/client-response.ts'
 import { dispatch } from '../fleet/dispatch.ts'
 import type { Dispatch, DispatchResult } from '../fleet/dispatch-request.ts'
@@ -189,6 +184,7 @@ export class Inference {
     try {
       const ending = await dispatch({
         path: route,
+        model,
         headers: linkHeaders(exchange.id, tiers[key.tier].max_tokens, span.headers, headers),
         body: call.body(model),
         bodyShare: exchange.bodyShare,

@@ -1,11 +1,15 @@
-import type { Catalogue, CatalogueEntry, TierName } from '../../shared/catalogue.ts'
+import {
+  AUTO_MODEL,
+  type Catalogue,
+  type CatalogueEntry,
+  type TierName,
+} from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import { AUTO_MODEL } from '../fleet/cascade-steps.ts'
 import { tierRank } from '../quota/tier-models.ts'
 
 /**
- * Entry of the requested model, if the tier may use it this way. A missing model and one of a
- * higher tier differ only in the message.
+ * Entry of the requested model, if the tier may use it this way. A model that does not exist and one
+ * of a higher tier differ only in the message.
  */
 export const requireModel = (
   catalogue: Catalogue,
@@ -22,12 +26,14 @@ export const requireModel = (
         param: 'model',
       },
     )
-  if (entry === undefined || tierRank(entry.minimum_tier) > tierRank(tier))
+  if (entry === undefined || tierRank(entry.minimum_tier) > tierRank(tier)) {
+    const why = entry === undefined ? 'does not exist' : `is not available on tier ${tier}`
     throw new ShoalError(
       'invalid_model',
-      `model ${JSON.stringify(id)} is not available on tier ${tier}; GET /v1/models lists the available models`,
+      `model ${JSON.stringify(id)} ${why}; GET /v1/models lists the available models`,
       { param: 'model' },
     )
+  }
   if (entry.kind !== kind)
     throw new ShoalError('invalid_model', `model ${id} is of kind ${entry.kind}, not ${kind}`, {
       param: 'model',

@@ -1,9 +1,8 @@
-import type { Catalogue } from '../../shared/catalogue.ts'
+import { AUTO_MODEL, type Catalogue } from '../../shared/catalogue.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { callerKey, type SpeakerReply, type SpeakerTurn } from '../conversations/speaker.ts'
 import { chatLines } from '../conversations/transcript.ts'
-import { AUTO_MODEL } from '../fleet/cascade-steps.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { AskModel } from '../http/ask-model.ts'
 import { requireModel } from '../http/model-access.ts'
@@ -58,7 +57,10 @@ export const createModelSpeaker = ({
     const chats = modelsOfTier(catalogue, key.tier).filter(({ kind }) => kind === 'chat')
     const served = id === AUTO_MODEL ? chats.some(each => fleet.serves(each.id)) : fleet.serves(id)
     if (!served)
-      throw new ShoalError('cell_unavailable', `no cell serves ${id} now; see /v1/health`)
+      throw new ShoalError(
+        'cell_unavailable',
+        `no cell serves ${id} now; an operator sees why with: shoal models show ${id}`,
+      )
     const { burst, remaining } = await quota.standing({ id: key.id, tier: key.tier }, now())
     if (remaining === 0)
       throw new ShoalError('tier_exceeded', 'the monthly request quota is used up')

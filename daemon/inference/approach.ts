@@ -10,8 +10,10 @@ type Options = Omit<EngineOptions, 'models' | 'watchdogSeconds' | 'idleUnloadMin
 /** Steps of a model from its weights, local or remote, to an engine that may start. */
 export class Approach {
   readonly progress: LoadProgress
-  /** Tokens of one request, once known. */
+  /** Tokens of one request, once known; adopted by the next load when `askedContext` changes. */
   contextLength: number
+  /** The most that any of the ids promises; the weights may allow less. */
+  askedContext: number
   /** Chat requests at the same time, and CPU threads: as set, or as measured. */
   slots: number
   threads: number
@@ -21,6 +23,8 @@ export class Approach {
   fileBytes: number | undefined
   /** True while memory is reserved for a process that does not exist yet. */
   isPromised = false
+  /** Context of the weights; undefined before the header was read. */
+  #ownContext: number | undefined
   readonly #options: Options
   readonly #parts: Parts
   /** Aborts the latest attempt. */
@@ -30,9 +34,15 @@ export class Approach {
     this.#options = options
     this.#parts = parts
     this.contextLength = options.contextLength
+    this.askedContext = options.contextLength
     this.slots = options.limits.slots
     this.threads = options.threads
     this.progress = new LoadProgress(parts.clock, parts.onChange)
+  }
+
+  /** True when a request of this length fits, as far as the weights allow it at all. */
+  holds(contextLength: number): boolean {
+    return Math.min(contextLength, this.#ownContext ?? contextLength) <= this.contextLength
   }
 
   /** The answer aborts when the life does, or at `end`. */
@@ -126,7 +136,7 @@ export class Approach {
       {
         weights,
         gpu,
-        contextLength: Math.min(this.#options.contextLength, facts.contextLength),
+        contextLength: Math.min(this.askedContext, facts.contextLength),
         slots: auto.slots ? undefined : limits.slots,
         threads: auto.threads ? undefined : threads,
         timeoutSeconds: this.#options.loadTimeoutSeconds,
@@ -140,9 +150,10 @@ export class Approach {
   }
 
   #know(facts: GgufFacts, slots = this.slots): void {
-    const { contextLength, kind } = this.#options
+    const { kind } = this.#options
     this.fileBytes = facts.fileBytes
-    this.contextLength = Math.min(contextLength, facts.contextLength)
+    this.#ownContext = facts.contextLength
+    this.contextLength = Math.min(this.askedContext, facts.contextLength)
     const load = { slots, contextLength: this.contextLength, kind }
     this.needBytes = memoryNeedBytes(facts, load)
   }

@@ -32,6 +32,8 @@ const MINUTE_MS = 60_000
 export class EngineLife {
   /** Engines of the same name want the same memory. */
   readonly name: string
+  /** Catalogue ids that it serves. */
+  models: readonly string[]
   readonly approach: Approach
   readonly restarts = new Restarts()
   readonly #options: EngineOptions
@@ -56,6 +58,7 @@ export class EngineLife {
 
   constructor(options: EngineOptions, parts: EngineParts, admission: SlotAdmission, jobs: Jobs) {
     this.name = `${options.kind} ${options.weights.file}`
+    this.models = options.models
     this.#options = options
     this.#parts = parts
     this.#admission = admission
@@ -276,7 +279,8 @@ export class EngineLife {
 
   #ready({ device, loadMs }: ReadyReply): void {
     const { label } = this.#options.weights
-    this.#parts.logger.info({ weights: label, device, load_ms: loadMs }, 'engine ready')
+    const { models } = this
+    this.#parts.logger.info({ weights: label, models, device, load_ms: loadMs }, 'engine ready')
     this.#device = device
     this.#loadMs = loadMs
     this.#readyAt = this.#parts.clock.now()
@@ -315,7 +319,11 @@ export class EngineLife {
   #fail(reason: string): void {
     this.#process = undefined
     this.#tenure.end()
-    this.#parts.logger.error({ weights: this.#options.weights.label, reason }, 'engine failed')
+    const { models } = this
+    this.#parts.logger.error(
+      { weights: this.#options.weights.label, models, reason },
+      'engine failed',
+    )
     this.#become('failed', reason)
     this.#drop(this.unavailable())
   }

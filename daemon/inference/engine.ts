@@ -18,14 +18,12 @@ export class Engine {
   readonly #jobs: Jobs
   readonly #life: EngineLife
   readonly #clock: EngineParts['clock']
-  #models: readonly string[]
   /** Statistics of its requests. */
   readonly figures = new JobFigures()
 
   constructor(options: EngineOptions, parts: EngineParts) {
     this.#options = options
     this.#clock = parts.clock
-    this.#models = options.models
     this.#admission = new SlotAdmission(options.limits, parts.clock, ({ model }) =>
       this.#describeLoading(model),
     )
@@ -63,7 +61,7 @@ export class Engine {
 
   /** Catalogue ids that it serves. */
   get models(): readonly string[] {
-    return this.#models
+    return this.#life.models
   }
 
   /** Location of the weights. */
@@ -75,28 +73,29 @@ export class Engine {
     return this.#options.kind
   }
 
-  /** True when an engine with these options would differ from this one in its ids only. */
+  /** True when this engine can serve the ids of these options as it is. */
   isLike({ weights, contextLength }: EngineOptions): boolean {
-    const { weights: own, contextLength: ownLength } = this.#options
+    const { weights: own } = this.#options
     return (
-      contextLength === ownLength &&
+      this.#life.approach.holds(contextLength) &&
       weights.file === own.file &&
       weights.sha256 === own.sha256 &&
       weights.url?.href === own.url?.href
     )
   }
 
-  /** Serves these ids from now on. */
-  serve(models: readonly string[]): void {
-    this.#models = models
+  /** Serves these ids from now on; the next load adopts the context that they promise. */
+  serve({ models, contextLength }: Pick<EngineOptions, 'models' | 'contextLength'>): void {
+    this.#life.models = models
+    this.#life.approach.askedContext = contextLength
   }
 
   /** Serves no id any more. Resolves when the requests that it has are answered and it is stopped. */
   async retire(): Promise<void> {
-    this.serve([])
-    while (this.#models.length === 0 && !this.#admission.idle)
+    this.#life.models = []
+    while (this.#life.models.length === 0 && !this.#admission.idle)
       await new Promise<void>(resolve => this.#clock.callAfter(RETIRE_LOOK_MS, resolve))
-    if (this.#models.length === 0) this.stop()
+    if (this.#life.models.length === 0) this.stop()
   }
 
   /** The memory it has or was promised; undefined when it needs none. */
@@ -121,7 +120,7 @@ export class Engine {
     return {
       weights: weights.label.slice(-256),
       kind,
-      models: [...this.#models],
+      models: [...this.#life.models],
       state,
       slots: this.#admission.slots,
       slots_busy: this.#admission.busy,
@@ -211,7 +210,7 @@ export class Engine {
     return this.#jobs.submit(work, bytes, listener, how)
   }
 
-  #describeLoading(model = this.#models[0]): ShoalError {
+  #describeLoading(model = this.#life.models[0]): ShoalError {
     const { text, retryAfterSeconds } = this.#life.approach.progress
     return new ShoalError('cell_unavailable', `${model} is ${text}`, { retryAfterSeconds })
   }

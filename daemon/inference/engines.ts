@@ -6,7 +6,7 @@ import type { Clock } from './clock.ts'
 import type { InferenceConfig } from './config.ts'
 import { Engine } from './engine.ts'
 import type { SpawnEngine } from './engine-child.ts'
-import { engineOptions, groupByWeights, MAX_ENGINES } from './engine-groups.ts'
+import { groupByWeights, listEngineOptions, MAX_ENGINES } from './engine-groups.ts'
 import { engineMetrics } from './engine-metrics.ts'
 import type { EngineOptions, EngineParts, FetchWeights } from './engine-options.ts'
 import type { EngineView } from './engine-view.ts'
@@ -72,9 +72,11 @@ export class Engines {
   ): readonly Engine[] {
     this.#byModel.clear()
     return groups.map(entries => {
-      const options = engineOptions(entries, this.#config, this.#parts.places)
-      const engine = findExisting(options) ?? this.#create(options)
-      engine.serve(options.models)
+      const choices = listEngineOptions(entries, this.#config, this.#parts.places)
+      const [options] = choices
+      const [existing] = choices.flatMap(each => findExisting(each) ?? [])
+      const engine = existing ?? this.#create(options)
+      engine.serve(options)
       engine.pin(entries.some(({ id }) => this.#pinned.has(id)))
       for (const entry of entries) this.#byModel.set(entry.id, { entry, engine })
       return engine

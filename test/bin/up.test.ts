@@ -165,22 +165,27 @@ t.test('a child that exits', async t => {
   })
 })
 
+const MANY = ['m1', 'm2', 'm3', 'm4']
+
 t.test('the log of a member is repeated where a user must know of it', async t => {
   const told: string[] = []
   const reports = new LogReports(text => told.push(text))
   const usage = { requests_expected: 3, requests_found: 0, tokens_expected: 9, tokens_found: 0 }
   for (const entry of [
     { msg: 'engine ready', weights: 'a' },
-    { msg: 'engine failed', weights: 'a', reason: 'the engine was ended by SIGKILL' },
+    { msg: 'engine failed', weights: 'a', models: MANY, reason: 'the engine was ended by SIGKILL' },
+    { msg: 'engine failed', weights: 'a', models: MANY, reason: 'the engine was ended by SIGKILL' },
+    { msg: 'engine failed', weights: '/x', models: ['x'], reason: '/x: the file is not there' },
     { msg: 'engine ready', weights: 'b' },
-    { msg: 'engine ready', weights: 'a' },
-    { msg: 'engine ready', weights: 'a' },
+    { msg: 'engine ready', weights: 'a', models: ['m1'] },
+    { msg: 'engine ready', weights: 'a', models: ['m1'] },
     { msg: 'usage of an hour is missing or was changed', hour: '2026-11-20T12:00', ...usage },
   ])
     reports.onEntry(entry)
   t.strictSame(told, [
-    'a: the engine was ended by SIGKILL',
-    'a: the engine is ready again',
+    'm1, m2, m3, 1 more: the engine was ended by SIGKILL',
+    'x: /x: the file is not there',
+    'm1: the engine is ready again',
     'usage of 2026-11-20T12:00 is missing or was changed: 0 of 3 requests are there; shoal alerts list says what to do',
   ])
 })
@@ -193,6 +198,7 @@ t.test('the output on a terminal or pipe', async t => {
     screen.progress('one')
     screen.progress('a long line of progress')
     screen.say('done\x1b[2J')
+    if (!isTTY) screen.progress('a long line of progress')
     return text
   }
   t.equal(
@@ -212,7 +218,18 @@ t.test('the output on a terminal or pipe', async t => {
     t.ok(text.includes(part))
   t.equal(text.split('\n').filter(line => line.startsWith('curl ')).length, 1)
   t.match(text, `\nexport SHOAL_URL=http://h:1\nexport SHOAL_KEY=${KEYS.operator}\n`)
-  t.notMatch(text, /MQTT|simulated/)
+  t.notMatch(text, /MQTT|simulated|CA_FILE/)
+  const lan = { ...banner, caFile: '/s/it is/ca.pem', joinLine: 'shoald join' }
+  const block = bannerText({ ...lan, devices: 'none', keysFile: '/k', logs: '/l' })
+  const lines = block.slice(block.indexOf('export SHOAL_URL')).split('\n').slice(0, 6)
+  t.ok(
+    lines.every(line => line.startsWith('export ')),
+    'one block to paste',
+  )
+  t.match(lines.slice(2), [
+    /^export SHOAL_CA_FILE='\/s\/it is\/ca.pem'$/,
+    /^export NODE_EXTRA_CA_CERTS=/,
+  ])
 })
 
 t.test('the first cell starts with simulated devices, in a file that stays as it is', async t => {

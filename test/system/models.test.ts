@@ -272,6 +272,10 @@ t.test('a model that cannot be is refused with the remedy', async t => {
     [{ model: 'own:1b', path: own }, 409, /shoal models remove own:1b/],
     [{ ...free, path: 'own.gguf' }, 422, /must be absolute/],
     [{ ...free }, 422, /name one source/],
+    [{ model: 'auto', path: own }, 422, /auto is reserved/],
+    [{ ...free, source: 'llama3.2:3b' }, 422, /shoal models search llama3.2 finds/],
+    [{ ...free, source: 'acme/own/x.gguf@v1' }, 422, /did you mean hf:acme\/own\/x.gguf@v1\?/],
+    [{ ...free, source: 'acme/own' }, 422, /shoal models search acme\/own lists the files/],
     [{ ...free, source: 'hf:acme/own/other.gguf' }, 422, /it has own-Q8_0.gguf/],
     [{ ...free, source: 'hf:acme/absent/x.gguf' }, 422, /wants a token/],
     [{ ...free, source: 'hf:acme/moved/x.gguf' }, 503, /redirected to another host, which is not/],
@@ -286,6 +290,22 @@ t.test('a model that cannot be is refused with the remedy', async t => {
     body: { error: { message: 'gpt-4o stands for own:1b; remove it first' } },
   })
   t.match(await ask('DELETE', '/v1/catalogue/here%3A1b'), { status: 409 })
+})
+
+t.test('a model that cannot be loaded says why in every list', async t => {
+  const path = join(folder, 'absent.gguf')
+  t.match(await add({ model: 'absent:1b', path }), { status: 201 })
+  await standingOf('absent:1b', ({ reason }) => /not taken/.test(String(reason)) === false)
+  await act('absent:1b', 'load')
+  const reason = `${path}: the file is not there`
+  const standing = await standingOf('absent:1b', ({ state }) => state === 'failed')
+  t.match(standing, { reason, name: String })
+  const listed = await waitUntil('the list has it', async () => {
+    const { models } = (await ask('GET', '/v1/catalogue')).body as { models: Json[] }
+    return models.find(each => each.id === 'absent:1b' && each.reason !== null)
+  })
+  t.equal(listed.reason, reason)
+  t.match(await ask('DELETE', '/v1/catalogue/absent%3A1b'), { status: 200 })
 })
 
 t.test('a cell asks no server of its own network for an added model', async t => {

@@ -1,4 +1,4 @@
-import type { CatalogueEntry } from '../../../shared/catalogue.ts'
+import { AUTO_MODEL, type Catalogue, type CatalogueEntry } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { CompletionRequest } from '../../../shared/wire/completions.ts'
 import { ChatRequest, EmbeddingRequest } from '../../../shared/wire/openai.ts'
@@ -56,7 +56,10 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
     // the exchange stays open for long: its own body need not stay in memory as well
     exchange.rawBody = EMPTY
     exchange.body = undefined
-    await inference.infer(translated, kind, { model: body.model, stream: isStream, auto })
+    const { model } = body
+    await inference.infer(translated, kind, { model, stream: isStream, auto }).catch(error => {
+      throw isRefusedModel(error) ? findModelFault(catalogue, model, error) : error
+    })
   }
 
   /** Answers a request without content, with which clients load and unload models. */
@@ -68,9 +71,13 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
   ): Promise<void> => {
     const models = modelsOfTier(catalogue, (exchange.key as Key).tier)
     if (!models.some(entry => entry.id === id && entry.kind === kind))
-      throw new ShoalError('invalid_model', `the key may use no ${kind} model named ${id}`, {
-        param: 'model',
-      })
+      throw findModelFault(
+        catalogue,
+        id,
+        new ShoalError('invalid_model', `the key may use no ${kind} model named ${id}`, {
+          param: 'model',
+        }),
+      )
     const headers = await parts.answerHeaders(exchange)
     exchange.response.writeHead(200, {
       ...headers,
@@ -132,5 +139,14 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
     await ask(exchange, { route: EMBEDDINGS, kind: 'embedding', body, translation })
   })
 }
+
+const isRefusedModel = (error: unknown): error is ShoalError =>
+  error instanceof ShoalError && error.code === 'invalid_model'
+
+/** Ollama answers 404 for a model that does not exist; clients then offer to pull it. */
+const findModelFault = (catalogue: Catalogue, id: string, refusal: ShoalError): ShoalError =>
+  id === AUTO_MODEL || catalogue.some(entry => entry.id === id)
+    ? refusal
+    : new ShoalError('model_not_found', `model '${id}' not found`, { param: 'model' })
 
 const EMPTY = Buffer.alloc(0)

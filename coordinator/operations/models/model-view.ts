@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type CatalogueEntry, MODEL_KINDS, ModelId, TIER_NAMES } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { NOT_TAKEN_UP } from '../../../shared/not-taken-up.ts'
 import { nameWeights } from '../../../shared/weights-source.ts'
 import { CAPABILITY, FIRST_CAPABILITY, NEEDS } from '../../../shared/wire/capability.ts'
 import { type EngineReport, ModelState } from '../../../shared/wire/telemetry.ts'
@@ -13,9 +14,14 @@ export const ModelPath = z.strictObject({ model: ModelId.describe('Id of the mod
 
 const Count = z.number().nonnegative().nullable()
 
+export const ModelOrigin = z
+  .enum(['configuration', 'added', 'alias'])
+  .describe('`added` by an operator while the coordinator runs.')
+
 /** A model on one cell. Null where the cell reports nothing. */
 const CellStanding = z.object({
   cell_id: z.string(),
+  name: z.string().nullable().describe('Name of the cell.'),
   own_weights: z
     .boolean()
     .describe(
@@ -40,9 +46,7 @@ export const ModelDetails = z.object({
   id: z.string(),
   kind: z.enum(MODEL_KINDS),
   minimum_tier: z.enum(TIER_NAMES),
-  origin: z
-    .enum(['configuration', 'added', 'alias'])
-    .describe('`added` by an operator while the coordinator runs.'),
+  origin: ModelOrigin,
   alias_of: z.string().nullable(),
   aliases: z.array(z.string()),
   weights: z.string(),
@@ -73,7 +77,7 @@ export const describeModel = (views: Views, id: string): ModelDetails => {
     id,
     kind: entry.kind,
     minimum_tier: entry.minimum_tier,
-    origin: registered === undefined ? 'configuration' : aliasOf === null ? 'added' : 'alias',
+    origin: findOrigin(views.models, id),
     alias_of: aliasOf,
     aliases: views.models.aliasesOf(id),
     weights: nameWeights(entry.weights),
@@ -84,6 +88,12 @@ export const describeModel = (views: Views, id: string): ModelDetails => {
     on: [...listCells(views, id)],
     cells: listStandings(views, id),
   }
+}
+
+export const findOrigin = (models: Views['models'], id: string): z.input<typeof ModelOrigin> => {
+  const registered = models.find(id)
+  if (registered === undefined) return 'configuration'
+  return registered.aliasOf === undefined ? 'added' : 'alias'
 }
 
 /** Ids of the cells that an added model, or the model of an alias, is for; all when empty. */
@@ -101,15 +111,12 @@ const listStandings = (views: Views, id: string): CellStanding[] => {
   const isMeant = (cellId: string) => isAdded && (meant.length === 0 || meant.includes(cellId))
   const known = [...views.fleet.cells()].flatMap(cell => {
     const report = engineReports(cell).find(({ models }) => models.includes(id))
-    if (report !== undefined && isPresent(cell.presence)) return standingOf(cell.id, id, report)
-    return isMeant(cell.id) ? absent(cell.id, whyAbsent(cell)) : []
+    if (report !== undefined && isPresent(cell.presence)) return standingOf(cell, id, report)
+    return isMeant(cell.id) ? absent(cell, whyAbsent(cell)) : []
   })
   const others = meant.filter(cellId => !known.some(({ cell_id }) => cell_id === cellId))
-  return [...known, ...others.map(cellId => absent(cellId, 'the cell is not connected'))]
+  return [...known, ...others.map(cellId => absent({ id: cellId }, 'the cell is not connected'))]
 }
-
-/** Reason of a cell that has been told of the model a moment ago. */
-export const NOT_TAKEN_UP = 'the cell has not taken it up yet'
 
 const whyAbsent = ({ presence, announce }: Cell): string => {
   if (!isPresent(presence)) return 'the cell is not connected'
@@ -118,8 +125,12 @@ const whyAbsent = ({ presence, announce }: Cell): string => {
   return `its daemon has capability level ${level} of ${CAPABILITY} and needs ${NEEDS.models}; update it`
 }
 
-const standingOf = (cellId: string, id: string, report: EngineReport): CellStanding => ({
-  cell_id: cellId,
+type Named = Pick<Cell, 'id'> & Partial<Pick<Cell, 'announce'>>
+
+const nameOf = ({ id, announce }: Named) => ({ cell_id: id, name: announce?.name ?? null })
+
+const standingOf = (cell: Named, id: string, report: EngineReport): CellStanding => ({
+  ...nameOf(cell),
   own_weights: report.own_models?.includes(id) === true,
   state: report.state,
   phase: report.phase ?? null,
@@ -135,8 +146,8 @@ const standingOf = (cellId: string, id: string, report: EngineReport): CellStand
   reason: report.reason ?? null,
 })
 
-const absent = (cellId: string, reason: string): CellStanding => ({
-  cell_id: cellId,
+const absent = (cell: Named, reason: string): CellStanding => ({
+  ...nameOf(cell),
   own_weights: false,
   state: null,
   phase: null,

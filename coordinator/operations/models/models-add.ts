@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import * as z from 'zod'
 import { MODEL_KINDS, ModelId, TIER_NAMES } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -6,6 +7,9 @@ import { completeSource } from '../../catalogue/complete-source.ts'
 import { CellRef } from '../cell-field.ts'
 import { defineOperation } from '../operation.ts'
 import { describeModel, ModelDetails, requireCells } from './model-view.ts'
+
+/** Checksum of an empty file. */
+const SHA256_EXAMPLE = hash('sha256', '')
 
 /** Tokens of one request where the operator names none; the file may allow less. */
 const DEFAULT_CONTEXT = 4096
@@ -37,7 +41,9 @@ export default defineOperation({
       .min(1)
       .max(1024)
       .exactOptional()
-      .describe('Absolute path of a GGUF file on the cells, in place of the source.'),
+      .describe(
+        'Absolute path of a GGUF file on the cells, such as `/srv/models/my-model.gguf`, in place of the source.',
+      ),
     kind: z.enum(MODEL_KINDS).default('chat').describe('What the model is used for.'),
     tier: z.enum(TIER_NAMES).default('free').describe('Lowest tier whose keys may use it.'),
     context_length: z
@@ -53,9 +59,11 @@ export default defineOperation({
       .describe('Only these cells, by id or name; all by default.'),
     sha256: z
       .string()
-      .regex(/^[0-9a-f]{64}$/)
+      .regex(/^[0-9a-f]{64}$/, { error: 'must be 64 lowercase hexadecimal digits' })
       .exactOptional()
-      .describe('Checksum of the file; the hub tells that of its files.'),
+      .describe(
+        `Checksum of the file, as \`sha256sum\` prints it, such as \`${SHA256_EXAMPLE}\`; the hub has that of its files.`,
+      ),
     unchecked: z.boolean().default(false).describe('Accept a download without a checksum.'),
     note: z.string().max(300).default('').describe('Shown in lists.'),
     owned_by: z.string().min(1).max(128).default('operator').describe('Shown as `owned_by`.'),
@@ -99,12 +107,33 @@ const chooseSource = ({
       'name one source: hf:ORG/REPO/FILE, an https address, or --path with a file on the cells',
       { param: 'source' },
     )
-  if (path === undefined) return source as string
+  if (path === undefined) return requireSource(source as string)
   if (path.startsWith('/')) return path
   throw new ShoalError('invalid_request', 'the path of a file on the cells must be absolute', {
     param: 'path',
   })
 }
+
+const requireSource = (source: string): string => {
+  const remedy = adviseOnSource(source)
+  if (remedy === undefined) return source
+  throw new ShoalError('invalid_request', `${JSON.stringify(source)} is not a source: ${remedy}`, {
+    param: 'source',
+  })
+}
+
+/** How to write a source that lacks its form; undefined for one of a known form. */
+const adviseOnSource = (source: string): string | undefined => {
+  if (/^(\/|[a-z][a-z0-9+.-]*:\/\/|(hf|bundled):)/i.test(source)) return undefined
+  const isOnHub = /^[\w.-]+\/[\w.-]+(\/|$)/.test(source) && !source.startsWith('.')
+  if (isOnHub && /\.gguf(@|$)/i.test(source) && source.split('/').length > 2)
+    return `did you mean hf:${source}? A file on the cells has an absolute path`
+  if (isOnHub) return `shoal models search ${quote(source)} lists the files of a hub repository`
+  if (/\.gguf$/i.test(source)) return 'the path of a file on the cells must be absolute'
+  return `models have no short names here; give hf:ORG/REPO/FILE.gguf, which shoal models search ${quote(source.split(':')[0] ?? '')} finds, an https address, or --path with a file on the cells`
+}
+
+const quote = (text: string): string => (/^[\w./-]+$/.test(text) ? text : '"…"')
 
 const toEntry = (values: z.input<typeof RegisteredModel>): RegisteredModel => {
   const { data, error } = RegisteredModel.safeParse(values)

@@ -1,8 +1,11 @@
 import * as z from 'zod'
 import { CatalogueEntry, TIER_NAMES, weightsLabel } from '../../../shared/catalogue.ts'
 import type { Pool } from '../../fleet/pool.ts'
+import { isOperator } from '../../keys/key.ts'
 import { modelsOfTier } from '../../quota/tier-models.ts'
+import type { Context } from '../context.ts'
 import { defineOperation } from '../operation.ts'
+import { describeModel, findOrigin, ModelOrigin } from './model-view.ts'
 
 const ModelView = z.object({
   id: z.string().describe('Id to send as `model` in requests.'),
@@ -18,7 +21,12 @@ const ModelView = z.object({
   cells: z.int().describe('Cells that are ready, and cells that could load the model.'),
   owned_by: z.string(),
   note: z.string(),
+  origin: ModelOrigin,
   weights: z.string().nullable().describe('`bundled-demo` for the weights shipped with shoal.'),
+  reason: z
+    .string()
+    .nullable()
+    .describe('For operators: why a model is not ready, of the first cell that states it.'),
 })
 
 export default defineOperation({
@@ -32,14 +40,29 @@ export default defineOperation({
     kind: CatalogueEntry.shape.kind.exactOptional().describe('Only models of this kind.'),
   }),
   output: z.object({ models: z.array(ModelView) }),
-  run: ({ kind }, { key, tenantId, catalogue, routing }) => ({
-    models: modelsOfTier(catalogue, key?.tier ?? 'free')
-      .filter(entry => (kind ?? entry.kind) === entry.kind)
-      .map(entry => modelView(entry, routing.router.pools(entry.id, tenantId))),
-  }),
+  run: ({ kind }, context) => {
+    const { key, tenantId, catalogue, routing } = context
+    const sees = key !== undefined && isOperator(key)
+    return {
+      models: modelsOfTier(catalogue, key?.tier ?? 'free')
+        .filter(entry => (kind ?? entry.kind) === entry.kind)
+        .map(entry => {
+          const view = modelView(entry, routing.router.pools(entry.id, tenantId))
+          const reason = sees && view.state !== 'ready' ? findReason(context, entry.id) : null
+          return { ...view, origin: findOrigin(context.models, entry.id), reason }
+        }),
+    }
+  },
 })
 
-const modelView = (entry: CatalogueEntry, pools: Pool[]): z.input<typeof ModelView> => {
+/** A reason can name files of a cell, which clients of the API have no business with. */
+const findReason = (context: Context, id: string): string | null =>
+  describeModel(context, id).cells.find(({ reason }) => reason !== null)?.reason ?? null
+
+const modelView = (
+  entry: CatalogueEntry,
+  pools: Pool[],
+): Omit<z.input<typeof ModelView>, 'origin' | 'reason'> => {
   const { id, kind, minimum_tier, context_length, owned_by, note } = entry
   const engines = pools.flatMap(pool => pool.engines)
   const cells_ready = engines.filter(({ ready }) => ready).length

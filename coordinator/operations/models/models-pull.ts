@@ -1,12 +1,13 @@
 import { isDownloaded } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { NOT_TAKEN_UP } from '../../../shared/not-taken-up.ts'
 import { wait } from '../../../shared/wait.ts'
 import { requireEgress } from '../../catalogue/hub.ts'
 import { CellRef } from '../cell-field.ts'
 import { commandModel } from '../cells/model-command.ts'
 import type { Context } from '../context.ts'
 import { defineOperation } from '../operation.ts'
-import { describeModel, findEntry, ModelDetails, ModelPath, NOT_TAKEN_UP } from './model-view.ts'
+import { describeModel, findEntry, ModelDetails, ModelPath } from './model-view.ts'
 
 export default defineOperation({
   id: 'models-pull',

@@ -5,7 +5,7 @@ import { describeModel, findEntry, ModelPath } from './model-view.ts'
 export default defineOperation({
   id: 'models-remove',
   description:
-    'Remove a model or alias that was added. Cells finish the running requests, then end its engine and delete the downloaded weights.',
+    'Remove a model or alias that was added. Cells finish the running requests, then end its engine. Downloaded weights stay until another download needs the room.',
   method: 'DELETE',
   path: '/v1/catalogue/{model}',
   access: 'operator',

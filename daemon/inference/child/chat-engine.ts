@@ -89,13 +89,19 @@ export class ChatEngine {
   #read(order: ChatOrder): { prompt: number[]; callShape?: CallShape } {
     const characters = charactersOf(order)
     if (characters > this.#mostCharacters)
-      throw createPromptTooLongError(`${characters} characters`, order)
+      throw createPromptTooLongError(
+        `${characters} characters, of which ${order.contextLength} tokens hold at most ${this.#mostCharacters}`,
+        order,
+      )
     const read =
       order.prompt === undefined
         ? this.#render(order)
         : { prompt: rawPrompt(this.#model, this.#tokenizer, order.prompt) }
     if (read.prompt.length < order.contextLength) return read
-    throw createPromptTooLongError(`${read.prompt.length} tokens`, order)
+    throw createPromptTooLongError(
+      `${read.prompt.length} tokens; the context of ${order.contextLength} tokens must hold them and the answer`,
+      order,
+    )
   }
 
   #render({ messages, tools }: ChatOrder): { prompt: number[]; callShape: CallShape } {
@@ -116,16 +122,12 @@ const charactersOf = ({ messages, prompt, tools = [] }: ChatOrder): number => {
   ].reduce((sum, { length }) => sum + length, 0)
 }
 
-const createPromptTooLongError = (
-  size: string,
-  { contextLength, prompt }: ChatOrder,
-): UnservableError => {
+const createPromptTooLongError = (size: string, { prompt }: ChatOrder): UnservableError => {
   const [what, param] =
     prompt === undefined
       ? ['the messages and tools have', 'messages']
       : ['the prompt has', 'prompt']
-  const message = `${what} ${size}; the context of ${contextLength} tokens must hold them and the answer`
-  return new UnservableError('context_length_exceeded', message, param)
+  return new UnservableError('context_length_exceeded', `${what} ${size}`, param)
 }
 
 const templateOf = (model: LlamaModel): string => {

@@ -75,7 +75,11 @@ export class EmbeddingEngine {
     { contextLength }: EmbedOrder,
   ): { tokens: Token[]; length: number } {
     if (input.length > this.#mostCharacters) {
-      throw createInputTooLongError(index, `is ${input.length} long`, contextLength)
+      throw createInputTooLongError(
+        index,
+        `has ${input.length} ${typeof input === 'string' ? 'characters' : 'tokens'}`,
+        contextLength,
+      )
     }
     const tokens =
       typeof input === 'string' ? this.#model.tokenize(input) : this.#checkTokens(input)
@@ -103,7 +107,7 @@ const createInputTooLongError = (
 ): UnservableError =>
   new UnservableError(
     'context_length_exceeded',
-    `input ${index} ${size}; the model takes ${contextLength} tokens`,
+    `input ${index} ${size}, more than fits into the ${contextLength} tokens of the context`,
     'input',
   )
 

@@ -40,7 +40,7 @@ export const testOllama = async (t: Test, { url, keys }: TestStack): Promise<voi
     )
     t.match(await client.show({ model: MODEL }), {
       capabilities: ['completion', 'tools'],
-      model_info: { 'general.architecture': 'shoal', 'shoal.context_length': 2048 },
+      model_info: { 'general.architecture': 'llama', 'llama.context_length': 2048 },
     })
     t.match((await client.show({ model: 'embed-a:latest' })).capabilities, ['embedding'])
     await client.chat({ model: MODEL, messages, options: { num_predict: 1 } })
@@ -137,17 +137,17 @@ export const testOllama = async (t: Test, { url, keys }: TestStack): Promise<voi
     const images = [{ role: 'user', content: 'See', images: ['aGk='] }]
     for (const [ask, status_code, message] of [
       [() => chat('svc-dev-nobody'), 401, /key is not valid/],
-      [() => chat(keys.free, { model: 'model-e:70b' }), 422, /not available on tier free/],
-      [() => chat(keys.free, { model: 'embed-a' }), 422, /not available on tier free/],
-      [() => chat(keys.pro, { messages: images }), 422, /messages\.0\.images is not supported/],
-      [() => chat(keys.pro, { think: true }), 422, /think is not supported/],
-      [() => chat(keys.pro, { options: { mirostat: 2 } }), 422, /options\.mirostat.*send 0/],
+      [() => chat(keys.free, { model: 'model-e:70b' }), 404, /not available on tier free/],
+      [() => chat(keys.free, { model: 'embed-a' }), 404, /not available on tier free/],
+      [() => chat(keys.pro, { messages: images }), 400, /messages\.0\.images: .*send text/],
+      [() => chat(keys.pro, { think: true }), 400, /think/],
+      [() => chat(keys.pro, { options: { mirostat: 2 } }), 400, /options\.mirostat.*send 0/],
       [
         () => chat(keys.pro, { messages: [{ role: 'user', content: 'word '.repeat(3000) }] }),
-        422,
+        400,
         /tokens/,
       ],
-      [() => client.show({ model: 'llama3' }), 404, /"llama3" is not available/],
+      [() => client.show({ model: 'llama3' }), 404, /'llama3' not found/],
       [() => client.pull({ model: 'llama3' }), 403, /shoal models add/],
       [() => client.create({ model: 'mine', from: MODEL }), 403, /shoal models add/],
       [() => client.copy({ source: MODEL, destination: 'x' }), 403, /shoal models alias/],

@@ -1,9 +1,11 @@
 import t from 'tap'
 import { Models } from '../../../coordinator/catalogue/models.ts'
 import { observeUnlisted } from '../../../coordinator/catalogue/unlisted-models.ts'
+import type { ModelChange } from '../../../coordinator/catalogue/write-model.ts'
 import { createConfigs } from '../../../coordinator/control/configs.ts'
 import { type Cell, newCell } from '../../../coordinator/fleet/cell.ts'
-import { Catalogue } from '../../../shared/catalogue.ts'
+import { observeModels } from '../../../coordinator/fleet/promised-models.ts'
+import { Catalogue, SHIPPED_CATALOGUE } from '../../../shared/catalogue.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import type { DesiredBody } from '../../../shared/wire/desired.ts'
 import { RegisteredModel, type RegisteredModels } from '../../../shared/wire/registered-models.ts'
@@ -58,74 +60,113 @@ t.test('a model that one coordinator adds is known to another, and to the right 
   t.equal(one.settingsFor('cell_a'), undefined)
 })
 
-t.test(
-  'a cell is sent the egress, and no version without an earlier change of another coordinator',
-  async t => {
-    const folder = await temporaryFolder(t)
-    const open = async () => {
-      const store = await temporaryStore(t, folder)
-      const now = () => 1
-      const { models, close } = await Models.open({ store, configured, now, logger: silent })
-      const sent: DesiredBody[] = []
-      const configs = await createConfigs({
-        store,
-        models,
-        signer: loneSigner(),
-        tagsOf: async () => [],
-        capability: () => CAPABILITY,
-        here: () => ['cell_a'],
-        publish: async (_cellId, desired) => void sent.push(desired),
-        now,
-        logger: silent,
-      })
-      t.teardown(async () => {
-        await configs.close()
-        await close()
-      })
-      return { store, models, configs, sent }
-    }
-    const [one, two] = [await open(), await open()]
-    const configure = (level: string) =>
-      one.configs.set({ scope: 'cell', name: 'cell_a', document: { log: { level } } }, BY)
-    const add = (id: string) =>
-      one.models.change({ act: 'add', id, entry: entry(id), cells: [] }, BY)
-    const listMissing = (): string[] =>
-      two.sent.flatMap(({ version, document }) => {
-        const { log, models } = document as { log?: { level: string }; models?: RegisteredModels }
-        const has = [log?.level, ...(models?.entries ?? []).map(({ id }) => id)]
-        const due = ['debug', 'first', 'second', 'warn'].slice(0, version)
-        if (due.includes('warn')) due.shift()
-        return due.filter(each => !has.includes(each)).map(each => `${version} lacks ${each}`)
-      })
-    for (const changes of [
-      [() => configure('debug'), () => add('first')],
-      [() => add('second'), () => configure('warn')],
-    ]) {
-      for (const change of changes) await change()
-      await two.store.revisions.poll()
-      const { version } = await one.configs.show('cell_a')
-      await waitUntil('the other tells the cell', () => two.sent.at(-1)?.version === version)
-    }
-    t.strictSame(listMissing(), [])
-    t.equal(two.sent.at(-1)?.version, 4)
-    const listDownloads = () =>
-      two.sent.flatMap(({ version, document }) => {
-        const { downloads = 'on' } = document.models as RegisteredModels & object
-        return version > 4 ? [[version, downloads]] : []
-      })
-    for (const egress of ['off', 'off', 'on'] as const) {
-      await one.configs.setEgress(egress)
-      await two.store.revisions.poll()
-      const { version, document } = await one.configs.show('cell_a')
-      t.strictSame(document, { log: { level: 'warn' } })
-      await waitUntil('the other tells the cell', () => two.sent.at(-1)?.version === version)
-    }
-    t.strictSame(listDownloads(), [
-      [5, 'off'],
-      [6, 'on'],
-    ])
-  },
-)
+t.test('an id with another meaning is refused, in the configuration too', async t => {
+  const store = await temporaryStore(t, await temporaryFolder(t))
+  const shipped = Catalogue.parse(SHIPPED_CATALOGUE)
+  const parts = { store, configured: [...configured, ...shipped], now: () => 1, logger: silent }
+  const { models, close } = await Models.open(parts)
+  t.teardown(close)
+  const refuse = (change: ModelChange, error: { code?: string; param?: string; message: RegExp }) =>
+    t.rejects(models.change(change, BY), error)
+  const reserved = { code: 'invalid_request', message: /^auto is reserved: .*choose another id$/ }
+  await refuse({ act: 'add', id: 'auto', entry: entry('auto'), cells: [] }, reserved)
+  const alias = { act: 'alias', id: 'auto', aliasOf: 'configured:1b' } as const
+  await refuse(alias, { ...reserved, param: 'alias' })
+  t.match(Catalogue.safeParse([{ ...configured[0], id: 'auto' }]).error?.issues, [
+    { path: [0, 'id'], message: reserved.message },
+  ])
+  await models.change({ ...alias, id: 'gpt-4o' }, BY)
+  await refuse(
+    { ...alias, id: 'gpt-4o' },
+    { code: 'conflict', message: /shoal models show gpt-4o/ },
+  )
+  await refuse(
+    { act: 'remove', id: 'model-a:7b' },
+    { message: /^model-a:7b is one of the shipped/ },
+  )
+  await refuse(
+    { act: 'remove', id: 'configured:1b' },
+    { message: /configuration file; take it out/ },
+  )
+})
+
+t.test('a cell is sent no version without an earlier change of another coordinator', async t => {
+  const folder = await temporaryFolder(t)
+  const open = async () => {
+    const store = await temporaryStore(t, folder)
+    const now = () => 1
+    const { models, close } = await Models.open({ store, configured, now, logger: silent })
+    const sent: DesiredBody[] = []
+    const configs = await createConfigs({
+      store,
+      models,
+      signer: loneSigner(),
+      tagsOf: async () => [],
+      capability: () => CAPABILITY,
+      here: () => ['cell_a'],
+      publish: async (_cellId, desired) => void sent.push(desired),
+      now,
+      logger: silent,
+    })
+    t.teardown(async () => {
+      await configs.close()
+      await close()
+    })
+    return { store, models, configs, sent }
+  }
+  const [one, two] = [await open(), await open()]
+  const configure = (level: string) =>
+    one.configs.set({ scope: 'cell', name: 'cell_a', document: { log: { level } } }, BY)
+  const add = (id: string) => one.models.change({ act: 'add', id, entry: entry(id), cells: [] }, BY)
+  const listMissing = (): string[] =>
+    two.sent.flatMap(({ version, document }) => {
+      const { log, models } = document as { log?: { level: string }; models?: RegisteredModels }
+      const has = [log?.level, ...(models?.entries ?? []).map(({ id }) => id)]
+      const due = ['debug', 'first', 'second', 'warn'].slice(0, version)
+      if (due.includes('warn')) due.shift()
+      return due.filter(each => !has.includes(each)).map(each => `${version} lacks ${each}`)
+    })
+  for (const changes of [
+    [() => configure('debug'), () => add('first')],
+    [() => add('second'), () => configure('warn')],
+  ]) {
+    for (const change of changes) await change()
+    await two.store.revisions.poll()
+    const { version } = await one.configs.show('cell_a')
+    await waitUntil('the other tells the cell', () => two.sent.at(-1)?.version === version)
+  }
+  t.strictSame(listMissing(), [])
+  t.equal(two.sent.at(-1)?.version, 4)
+  const listDownloads = () =>
+    two.sent.flatMap(({ version, document }) => {
+      const { downloads = 'on' } = document.models as RegisteredModels & object
+      return version > 4 ? [[version, downloads]] : []
+    })
+  for (const egress of ['off', 'off', 'on'] as const) {
+    await one.configs.setEgress(egress)
+    await two.store.revisions.poll()
+    const { version, document } = await one.configs.show('cell_a')
+    t.strictSame(document, { log: { level: 'warn' } })
+    await waitUntil('the other tells the cell', () => two.sent.at(-1)?.version === version)
+  }
+  const expected = [
+    [5, 'off'],
+    [6, 'on'],
+  ]
+  t.strictSame(listDownloads(), expected, 'egress is such a change')
+})
+
+t.test('the alert of a model that no cell serves names the command that says why', t => {
+  const promised = [
+    { id: 'a', served: true },
+    { id: 'b', served: false },
+  ]
+  t.match(
+    [...observeModels(promised, [], false)],
+    [{ rule: 'model_unserved', part: 'b', message: /shoal models show b says why$/ }],
+  )
+  t.end()
+})
 
 t.test('a list of models that no cell could be sent is refused', async t => {
   const store = await temporaryStore(t, await temporaryFolder(t))

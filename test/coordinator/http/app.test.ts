@@ -26,7 +26,6 @@ t.test('errors state in words what is missing and where the API is', async t => 
     [post({ ...chat, messages: [{ role: 'user' }] }), /^messages\.0\.content is missing$/],
     [post({ ...chat, messages: null }), /^messages: /],
     [{ url: '/models' }, /the API is under \/v1/],
-    [{ url: '/' }, /the API is under \/v1/],
     [{ url: '/v1' }, /^no route at \/v1; \/docs lists every route$/],
     [{ url: '/v1/images' }, /^no route at \/v1\/images; \/docs lists every route$/],
   ] as [InjectOptions, RegExp][])

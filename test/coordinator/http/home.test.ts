@@ -19,23 +19,33 @@ t.test('a browser gets a page with status, addresses and a first request', async
     'cache-control': 'no-cache',
     vary: 'Accept',
   })
-  t.match(page.body, /<h1>lab &lt;one&gt;<\/h1>/)
+  t.match(page.body, /<title>shoal [^<]+: lab &lt;one&gt;<\/title>/)
+  t.match(page.body, /<h1>shoal<\/h1>\n<p>[^<]+<strong>lab &lt;one&gt;<\/strong>/)
   t.match(page.body, /unavailable: no cell serves a model/)
   for (const address of ['/v1', '/docs', '/mcp/', '/v1/openapi.json', '/.well-known/agent.json'])
     t.ok(page.body.includes(`https://shoal.example.org${address}`), address)
   t.match(page.body, /<a href="https:\/\/portal\.example\.org">/)
-  t.match(page.body, /curl &quot;https:[\s\S]+&quot;model&quot;:&quot;model-a:7b&quot;/)
+  t.match(
+    page.body,
+    /curl &quot;https:[\s\S]+&quot;model&quot;:&quot;model-a:7b&quot;,&quot;temperature&quot;:0/,
+  )
   t.notMatch(page.body, /<script|<img|<link|src=|@import/i)
 })
 
-t.test('a program is told where the API is, as before', async t => {
+t.test('a program learns in one line that shoal runs', async t => {
   const app = await appWith()
   t.teardown(() => app.close())
   for (const accept of ['application/json', '*/*', 'text/html;q=0', undefined]) {
-    const answer = await app.inject({ url: '/', headers: accept === undefined ? {} : { accept } })
-    t.match(answer.json(), { error: { code: 'not_found', message: /the API is under \/v1/ } })
-    t.equal(answer.statusCode, 404)
+    const headers = accept === undefined ? {} : { accept }
+    const answer = await app.inject({ url: '/', headers })
+    t.strictSame([answer.statusCode, answer.headers.vary], [200, 'Accept'])
+    t.match(answer.headers['content-type'], /^text\/plain/)
+    t.match(answer.body, /^shoal is running; the API is under \/v1[^\n]*\n$/)
+    const head = await app.inject({ method: 'HEAD', url: '/', headers })
+    t.strictSame([head.statusCode, head.body], [200, ''])
   }
+  const refused = await app.inject({ method: 'PUT', url: '/' })
+  t.strictSame([refused.statusCode, refused.headers.allow], [405, 'GET, HEAD'])
 })
 
 t.test('the manual is found with a slash at the end too', async t => {

@@ -289,7 +289,11 @@ t.test('errors of every route of Ollama are one text', async t => {
       /mirostat.*send 0/,
     ],
     [{ ...post, url: '/api/chat', payload: { ...chat, colour: 'red' } }, 400, /^colour is not/],
-    [{ ...post, url: '/api/chat', payload: { ...chat, model: 'x' } }, 404, /"x" is not available/],
+    [{ ...post, url: '/api/chat', payload: { ...chat, model: 'x' } }, 404, /^model 'x' not found$/],
+    [{ ...post, url: '/api/chat', payload: { model: 'x' } }, 404, /^model 'x' not found$/],
+    [{ ...post, url: '/api/generate', payload: { model: 'x', prompt: 'a' } }, 404, /'x' not found/],
+    [{ ...post, url: '/api/embed', payload: { model: 'x', input: 'a' } }, 404, /'x' not found/],
+    [{ ...post, url: '/api/chat', payload: { ...chat, model: 'model-e:70b' } }, 404, /tier free/],
     [
       {
         ...post,
@@ -304,7 +308,7 @@ t.test('errors of every route of Ollama are one text', async t => {
       404,
       /kind chat/,
     ],
-    [{ ...post, url: '/api/chat', payload: chat }, 503, /no cell/],
+    [{ ...post, url: '/api/chat', payload: chat }, 503, /no cell.* shoal models show model-a:7b$/],
     [{ ...post, url: '/api/chat', headers: { authorization }, payload: 'x' }, 415, /content-type/],
     [{ url: '/api/tags' }, 401, /send your key/],
     [{ url: '/api/chat', headers: json }, 405, /takes POST/],

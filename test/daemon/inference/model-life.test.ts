@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { symlinkSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -596,6 +597,40 @@ t.test('a catalogue that a cell could not report is refused with the reason', as
     { code: 'config_invalid', message: /257 of its ids/ },
   )
 })
+
+t.test(
+  'an id of the same weights joins the engine that runs, as far as its context fits',
+  async t => {
+    const { engines, begin, load, childOf, children, report } = await setup(t)
+    await begin()
+    await load('a')
+    const file = childOf('a')?.file ?? ''
+    const link = `${file}.link`
+    symlinkSync(file, link)
+    const entry = (id: string, weights: string, context_length = 512) => ({
+      ...{ id, kind: 'chat', minimum_tier: 'free', context_length, weights },
+    })
+    const serve = (...entries: object[]) =>
+      engines.setCatalogue(Catalogue.parse([entry('a', file), ...entries]))
+    serve(entry('linked', link), entry('0-shorter', file, 128))
+    t.match(report('linked'), { state: 'ready', models: ['a', 'linked', '0-shorter'] })
+    serve(entry('longer', file, 2048))
+    t.equal(report('longer').state, 'cold', 'its context would not fit')
+    await load('longer')
+    t.match(report('a'), { state: 'ready', context_length: 2048 })
+    serve(entry('longest', file, 4096))
+    t.equal(report('longest').state, 'ready', 'the file allows no more than the engine has')
+    serve()
+    t.match(report('a'), { state: 'ready', models: ['a'] }, 'requests do not wait for less')
+    t.equal(children.length, 2)
+    await engines.engine('a')?.unload()
+    await load('a')
+    t.equal(report('a').context_length, 512)
+    const sha256 = '0'.repeat(64)
+    serve({ ...entry('checked', file), sha256 })
+    t.equal(report('a').state, 'cold', 'a checksum that nobody has verified is verified')
+  },
+)
 
 t.test('a cell serves its own model where an added one or an alias has the same id', async t => {
   const own = { id: 'own', weights: '/srv/own.gguf' }
