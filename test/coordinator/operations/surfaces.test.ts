@@ -98,9 +98,12 @@ t.test('a cell is named by its id or its whole name', async t => {
   t.strictSame(await ask({ word: 'twin' }), everywhere('refused conflict'))
   for (const word of [rover.slice(0, -1), 'rov', 'gone', 'nobody'])
     t.strictSame(await ask({ word }), everywhere(`done ${word}`), `${word} is left as it is`)
-  await addCell(scene.store.ledger, newId('cell'), '', rover.slice(5, -1))
-  const likeAnId = await ask({ on: [rover.slice(5, -1)] })
-  t.strictSame(likeAnId, everywhere('refused conflict'), 'a cell chooses its name')
+  for (const name of ['cell', 'cell_', '01', rover.slice(5, -1)]) {
+    const id = newId('cell')
+    await addCell(scene.store.ledger, id, '', name)
+    const meant = await ask({ word: name, on: [name] })
+    t.strictSame(meant, everywhere(`done ${id},${id}`), `${name} is a name, not the beginning of ids`)
+  }
   const [first, second] = [twin, other].sort()
   const { json } = await call(demo.operator, 'POST', '/v1/cells/twin/drain', {})
   t.match(json.error, {
