@@ -120,6 +120,26 @@ t.test('a cell is named by its id or its whole name', async t => {
   t.match(await call(demo.operator, 'GET', '/v1/cells/rover'), { json: { id: rover } })
 })
 
+t.test('a task keeps the id of the cell that its call has named', async t => {
+  const { ledger } = scene.store
+  const [one, other] = [newId('cell'), newId('cell')]
+  await addCell(ledger, one, '', 'loader')
+  const ask = () => onEach(({ call }) => call('fix-cell-task', { on: ['loader'] }, TOLD))
+  const TOLD = { key: demo.operator }
+  t.strictSame(await ask(), { ...everywhere('task'), A2A: `done ${one}` })
+  const kept = () =>
+    ledger.read
+      .selectFrom('task_runs')
+      .select('input_json')
+      .where('operation_id', '=', 'fix-cell-task')
+      .execute()
+  const runs = surfaces.map(() => ({ input_json: JSON.stringify({ on: [one] }) }))
+  t.strictSame(await kept(), runs)
+  await addCell(ledger, other, '', 'loader')
+  t.strictSame(await ask(), everywhere('refused conflict'), 'at once, without a task')
+  t.strictSame(await kept(), runs)
+})
+
 t.test('the name that a cell announces counts, not the one of its enrolment', async t => {
   const { fleet, store } = scene
   const ids = [newId('cell'), newId('cell'), newId('cell')].sort() as [string, string, string]
