@@ -56,7 +56,8 @@ export const readDesired = async (
     return { good, highest, ...(failure && { failure }) }
   const ended = { key: '', message: 'the daemon ended during the probation' }
   const errors = [ended, ...faults].slice(0, MAX_ERRORS)
-  const { wanted } = before ?? { wanted: trying }
+  // the request as it was sent, when only a part of it was on trial
+  const wanted = before?.wanted.version === trying.version ? before.wanted : trying
   return { good, highest, failure: { wanted, state: 'rolled_back', errors } }
 }
 

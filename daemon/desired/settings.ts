@@ -68,9 +68,6 @@ export const checkDocument = (document: object): CheckedDocument => {
   }
 }
 
-/** Faults of a document from the coordinator, one per key. */
-export const faultsOf = (document: object): SettingFault[] => checkDocument(document).faults
-
 /** A document laid over the cell's own settings. It must be without faults. */
 export const overlay = (local: ReceivedSettings, document: object): ReceivedSettings =>
   ReceivedSettings.parse(mergeDocuments(local, document))

@@ -129,19 +129,22 @@ const attempt = (state: TrialState, basis: Basis, nowMs: number): TrialStep => {
     return { state: { good: basis }, ...apply }
   const untilMs = nowMs + PROBATION_MS
   if (isSame(before, after) && state.trial)
-    return { state: { ...state, trial: { ...state.trial, basis } } }
+    return { state: { good: state.good, trial: { ...state.trial, basis } } }
   return { state: { good: state.good, trial: { basis, untilMs } }, ...apply }
 }
 
 const rollBack = (state: TrialState, message: string): TrialStep => {
-  const { good, trial, failure: refused } = state
+  const { good, trial, failure } = state
   if (trial === undefined) return { state }
-  const faults = refused?.state === 'refused' ? refused.errors : []
+  // a failure of another version has nothing to do with this trial
+  const isRelated = failure?.wanted.version === trial.basis.wanted.version || isOwnTrial(state)
+  const related = isRelated ? failure : undefined
+  const faults = related?.state === 'refused' ? related.errors : []
   const errors = [{ key: '', message: message.slice(0, 300) }, ...faults].slice(0, MAX_ERRORS)
   // the request as it was sent, faulty members included: it would be tried again otherwise
-  const { wanted } = refused ?? trial.basis
-  const failure: TrialFailure = { wanted, state: 'rolled_back', errors }
-  return { state: { good, failure }, apply: settingsIn(good) }
+  const { wanted } = related ?? trial.basis
+  const rolledBack: TrialFailure = { wanted, state: 'rolled_back', errors }
+  return { state: { good, failure: rolledBack }, apply: settingsIn(good) }
 }
 
 const isSame = (a: unknown, b: unknown): boolean => isDeepStrictEqual(a, b)

@@ -12,7 +12,7 @@ import {
   startingConfig,
   writeDesired,
 } from '../../../daemon/desired/desired-file.ts'
-import { faultsOf, overlay, settingsOf } from '../../../daemon/desired/settings.ts'
+import { checkDocument, overlay, settingsOf } from '../../../daemon/desired/settings.ts'
 import {
   type Event,
   LASTING_MS,
@@ -259,6 +259,25 @@ t.test('the trial of new settings', async t => {
     }
   })
 
+  t.test('a version on trial is not blamed on the older one that was taken in part', async t => {
+    const next = [...partly, makeWanted(3, { ...createDocument(8), envelopes }, PROBATION_MS + 1)]
+    const { report } = applyEvents(...next, tick(2 * PROBATION_MS))
+    t.match(report, { state: 'applied', applied_version: 3, errors: { length: 0 } })
+    const failed = applyEvents(...next, tick(2 * PROBATION_MS, 'gone'))
+    t.match(failed.report, { state: 'rolled_back', desired_version: 3, errors: { length: 1 } })
+    const again = step(failed.state, makeWanted(3, { ...createDocument(8), envelopes }))
+    t.equal(again.state, failed.state, 'it is not tried again')
+  })
+
+  t.test('a trial that fails is blamed on its own version, not on a newer refused one', async t => {
+    const { state } = applyEvents(
+      makeWanted(1, createDocument(9)),
+      makeWanted(2, { x: 1 }),
+      tick(PROBATION_MS, 'gone'),
+    )
+    t.match(state.failure, { wanted: { version: 1 }, errors: { length: 1 } })
+  })
+
   t.test('nothing is refused any more once the coordinator leaves the member out', async t => {
     const readable = makeWanted(2, { ...createDocument(8), envelopes })
     const { report } = applyEvents(...partly, tick(2 * PROBATION_MS), readable)
@@ -305,7 +324,7 @@ t.test('the report matches the settings in force after every order of events', a
         inForce = next.apply ?? inForce
         const basis = state.trial?.basis ?? state.good
         if (!isDeepStrictEqual(inForce, settingsIn(basis))) return false
-        if (faultsOf(basis.wanted.document).length > 0) return false
+        if (checkDocument(basis.wanted.document).faults.length > 0) return false
         const untilMs = before.trial?.untilMs ?? Number.POSITIVE_INFINITY
         const isProven = nowMs >= untilMs && trouble === undefined
         if (!isHarmless(before, state) && !isProven) return false
@@ -335,13 +354,13 @@ t.test('documents', async t => {
     const hostile = JSON.parse('{"__proto__":{"polluted":1},"a":{"__proto__":{"polluted":1}}}')
     mergeDocuments({ a: {} }, hostile)
     t.notOk('polluted' in {})
-    t.ok(faultsOf(hostile).length > 0)
+    t.ok(checkDocument(hostile).faults.length > 0)
   })
 
   t.test('with keys that cannot be set remotely are refused', async t => {
     for (const key of ['coordinator', 'state_dir', 'catalogue', 'local', 'name'])
-      t.ok(faultsOf({ [key]: {} }).length > 0, key)
-    t.ok(faultsOf({ inference: { gpu: 'off' } }).length > 0)
+      t.ok(checkDocument({ [key]: {} }).faults.length > 0, key)
+    t.ok(checkDocument({ inference: { gpu: 'off' } }).faults.length > 0)
   })
 
   t.test('without threads leave threads to the file', async t => {
@@ -401,6 +420,9 @@ t.test('the file of the applied settings', async t => {
     const trial = { basis: { local, wanted: tried }, untilMs: 1 }
     await writeDesired(folder, { good: { local, wanted: held }, trial, failure: refused }, silent)
     t.match((await readDesired(folder)).failure, { wanted, state: 'rolled_back' })
+    const other = { ...refused, wanted: { ...wanted, version: 3 } }
+    await writeDesired(folder, { good: { local, wanted: held }, trial, failure: other }, silent)
+    t.match((await readDesired(folder)).failure, { wanted: tried, state: 'rolled_back' })
   })
 
   for (const [title, text] of [
