@@ -77,6 +77,7 @@ export const inferenceService = ({
   }
   const catalogue = extend(registered, configured)
   const folder = modelFolder({ configured, catalogue, config, places })
+  folder.setStopped(registered?.downloads === 'off')
   const shared = { clock: systemClock, spawn: engineSpawner(logger), logger }
   const tuner = tuning && new Tuner(tuning, { ...shared, now: Date.now })
   const engines = new Engines(catalogue, config, {
@@ -110,7 +111,9 @@ export const inferenceService = ({
     },
     models,
     setRegistered: async wanted => {
+      folder.setStopped(wanted?.downloads === 'off')
       const next = extend(wanted, catalogue)
+      if (wanted?.downloads !== 'off') engines.resumeDownloads()
       if (isDeepStrictEqual(next, catalogue)) return
       engines.setCatalogue(next)
       catalogue.splice(0, catalogue.length, ...next)

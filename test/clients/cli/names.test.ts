@@ -85,6 +85,7 @@ const scene = async (t: Test, next: string | null = null) => {
         : [404, createError('not_found', `no cell ${unknown}`, 'on')]
     }
     if (path.startsWith('/v1/usage')) return [200, { buckets: [] }]
+    if (path === '/v1/cells/lab/drain') return [200, { id: DESK, drained: true }]
     const ids = path.split('/').slice(3).map(decodeURIComponent)
     const isKnown = known.some(id => ids.includes(id))
     const isModel = !ids.includes('models') || ids.includes('model-a:7b')
@@ -127,6 +128,13 @@ t.test('a value stands for one object by its id, its name, or the beginning of a
     t.strictSame(idsOf(matchObjects(known, value)), ids, value)
     t.strictSame(idsOf(matchForChange(known, value)), toChange, `${value}, to change it`)
   }
+})
+
+t.test('a change reports the object of a name, also one that the coordinator knows', async t => {
+  const { run } = await scene(t)
+  t.match(await run('cells drain lab'), { code: 0, err: `lab is ${DESK}\n` })
+  t.equal((await run(`cells drain ${DESK}`)).err, '', 'an id needs no explanation')
+  t.notMatch((await run('cells drain nobody')).err, ' is cell_', 'nothing was changed')
 })
 
 t.test('names and beginnings of ids are accepted where an id is asked for', async t => {

@@ -1,6 +1,8 @@
 import t from 'tap'
 import type { CommandRecord } from '../../../coordinator/control/command.ts'
 import { putDevices } from '../../../coordinator/devices/device-rows.ts'
+import { RUN_SECONDS } from '../../../coordinator/operations/devices/run-device-command.ts'
+import { operations } from '../../../coordinator/operations/index.ts'
 import { bumpRevision } from '../../../coordinator/store/revisions.ts'
 import { nextSequence } from '../../../coordinator/store/sequences.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -177,6 +179,8 @@ t.test('a stop needs no plan, approval or key, and reading needs no approval', a
   t.match(stopped.json, { state: 'succeeded', verb: 'stop' })
   t.strictSame(link.executed, [['dev_rover', ['stop']]])
   t.equal((await call(demo.operator, 'POST', '/v1/devices/rover/land', {})).status, 422)
+  for (const each of operations.filter(({ id }) => /^devices-(stop|hold|land)$/.test(id)))
+    t.equal(each.timeoutSeconds, RUN_SECONDS, 'the call outlasts the wait for its cell')
   const hold = { command: 'hold' }
   const held = await call(demo.operator, 'POST', '/v1/devices/rover/commands', hold)
   t.match(held.json.error, { param: 'Idempotency-Key' }, 'no name of a command is exempt')
