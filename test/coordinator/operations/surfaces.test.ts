@@ -118,6 +118,11 @@ t.test('a cell is named by its id or its whole name', async t => {
   const model = { model: 'own', path: '/models/own.gguf', on: ['rover'] }
   t.match(await call(demo.operator, 'POST', '/v1/catalogue', model), { json: { on: [rover] } })
   t.match(await call(demo.operator, 'GET', '/v1/cells/rover'), { json: { id: rover } })
+  const listOf = (cell: string) => call(demo.operator, 'GET', `/v1/commands?cell_id=${cell}`)
+  for (const cell of ['rover', gone])
+    t.match(await listOf(cell), { status: 200, json: { commands: [] } }, cell)
+  for (const cell of ['rovr', newId('cell')])
+    t.match(await listOf(cell), { status: 404, json: { error: { param: 'cell_id' } } }, cell)
 })
 
 t.test('a task keeps the id of the cell that its call has named', async t => {
