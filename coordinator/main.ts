@@ -51,7 +51,7 @@ const commandOf = (argv: string[]): string | undefined => {
 }
 
 const isWhole = (flag: string): boolean =>
-  flag.includes('=') || ['--help', '--version', '--print-config'].includes(flag)
+  flag.includes('=') || ['--help', '--help-config', '--version', '--print-config'].includes(flag)
 
 /** The commands, one per line, for the help of the serving process. */
 const listCommands = async (env: Environment): Promise<string> => {

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
-import { createInterface } from 'node:readline/promises'
 import type { Logger } from 'pino'
 import { type LoadedConfig, loadConfig } from '../shared/config.ts'
 import { endForSure } from '../shared/end-for-sure.ts'
 import { exitCode, ShoalError } from '../shared/errors.ts'
 import { onLauncherGone } from '../shared/lifeline.ts'
+import { openLinePrompt } from '../shared/line-prompt.ts'
 import { createLogger } from '../shared/logger.ts'
 import { onReaderGone } from '../shared/reader-gone.ts'
 import { reloadOnHangup } from '../shared/reload-on-hangup.ts'
@@ -61,13 +61,13 @@ const createUnknownCommandError = (word: string): ShoalError => {
   )
 }
 
-/** Asks on the terminal; everything but `y` and `yes` is a no. */
+/** Asks on the terminal; everything but `y` and `yes` is a no, also Ctrl-C and Ctrl-D. */
 const confirm = async (question: string): Promise<boolean> => {
-  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  const { ask, close } = openLinePrompt()
   try {
-    return /^y(es)?$/i.test((await terminal.question(question)).trim())
+    return /^y(es)?$/i.test((await ask(question))?.trim() ?? '')
   } finally {
-    terminal.close()
+    close()
   }
 }
 

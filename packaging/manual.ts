@@ -7,13 +7,14 @@ import { operationsOf } from '../clients/cli/document.ts'
 import { addHandMade } from '../clients/cli/hand-made.ts'
 import { addOperationCommands } from '../clients/cli/operation-commands.ts'
 import { createProgram } from '../clients/cli/program.ts'
-import { createAdminProgram } from '../coordinator/admin/administer.ts'
 import { openApi } from '../coordinator/http/openapi.ts'
 import { operations } from '../coordinator/operations/index.ts'
 import { skills } from '../coordinator/skills/index.ts'
 import { COMMANDS_HELP } from '../daemon/cli/commands.ts'
 import { DaemonConfig } from '../daemon/config.ts'
 import { loadConfig } from '../shared/config.ts'
+import { describeCoordinator, describeDaemon } from './completion/service-programs.ts'
+import { serviceScripts } from './completion/service-scripts.ts'
 import { commandPages, helpPage } from './manual/command-pages.ts'
 import { formatParagraph, formatTerm } from './manual/roff.ts'
 
@@ -27,30 +28,39 @@ export const manualFiles = async (commands: readonly string[]): Promise<Map<stri
   const pages = new Map<string, string>()
   for (const command of commands)
     for (const [file, text] of await pagesOf(command)) pages.set(placeOf(file), text)
-  if (!commands.includes('shoal')) return pages
-  pages.set('bash-completion/completions/shoal', completionScripts.bash)
-  pages.set('zsh/vendor-completions/_shoal', completionScripts.zsh)
-  pages.set('fish/vendor_completions.d/shoal.fish', completionScripts.fish)
+  for (const command of commands) {
+    const { bash, zsh, fish } = completionOf(command)
+    pages.set(`bash-completion/completions/${command}`, bash)
+    pages.set(`zsh/vendor-completions/_${command}`, zsh)
+    pages.set(`fish/vendor_completions.d/${command}.fish`, fish)
+  }
   return pages
+}
+
+const completionOf = (command: string): typeof completionScripts => {
+  if (command === 'shoal') return completionScripts
+  return serviceScripts(command === 'shoald' ? describeDaemon() : describeCoordinator())
 }
 
 const placeOf = (file: string): string => `man/man${file.at(-1)}/${file}.gz`
 
 const pagesOf = async (command: string): Promise<Map<string, string>> => {
   if (command === 'shoal') return commandPages(await describeClient(), { section: 1, more: CLIENT })
-  if (command === 'shoal-coordinator') {
-    const call = { program: command, more: '', command: 'help' }
-    return commandPages(createAdminProgram(call, {}), { section: 8, more: SERVICE })
-  }
+  if (command === 'shoal-coordinator')
+    return commandPages(describeCoordinator().program, { section: 8, more: SERVICE })
+  const text = [readDaemonHelp('--help'), readDaemonHelp('--help-config')].join('\n')
+  return new Map([['shoald.8', helpPage('shoald', 'the daemon of a cell of a shoal fleet', text)]])
+}
+
+const readDaemonHelp = (flag: '--help' | '--help-config'): string => {
   const help = loadConfig({
     program: 'shoald',
     schema: DaemonConfig,
-    argv: ['--help'],
+    argv: [flag],
     env: {},
     commands: COMMANDS_HELP,
   })
-  const text = help.action === 'print' ? help.text : ''
-  return new Map([['shoald.8', helpPage('shoald', 'the daemon of a cell of a shoal fleet', text)]])
+  return help.action === 'print' ? help.text : ''
 }
 
 /** The command line with every command of a coordinator of this version. */

@@ -20,7 +20,7 @@ interface ConfigSource<T extends z.ZodObject> {
   /** Arguments after the program's name. */
   argv: string[]
   env: Record<string, string | undefined>
-  /** Commands of the program: they stand before the flags in the help. */
+  /** Commands of the program, for its help; the flags then are those of `--help-config`. */
   commands?: string
   /** Last line of the help. */
   more?: string
@@ -50,7 +50,7 @@ export interface GivenSetting {
 
 export type LoadedConfig<T> =
   | { action: 'run'; config: T; given: readonly GivenSetting[] }
-  /** The user passed `--help`, `--version` or `--print-config`: print the text and exit. */
+  /** The user passed `--help`, `--help-config`, `--version` or `--print-config`: print the text and exit. */
   | { action: 'print'; text: string }
 
 export const loadConfig = <T extends z.ZodObject>(
@@ -58,7 +58,9 @@ export const loadConfig = <T extends z.ZodObject>(
 ): LoadedConfig<z.output<T>> => {
   const keys = keysOf(source.schema)
   const flags = readFlags(source, keys)
-  if (flags.help === true) return { action: 'print', text: helpText(source, keys) }
+  const isFlagHelp = flags['help-config'] === true
+  if (flags.help === true || isFlagHelp)
+    return { action: 'print', text: helpText(source, keys, isFlagHelp) }
   if (flags.version === true) return { action: 'print', text: `${VERSION}\n` }
 
   const values = readFile(stringFlag(flags.config) ?? source.env.SHOAL_CONFIG)
@@ -75,6 +77,28 @@ export const loadConfig = <T extends z.ZodObject>(
   return flags['print-config'] === true
     ? { action: 'print', text: printConfig(keys, config) }
     : { action: 'run', config, given }
+}
+
+/** A flag of a configuration. */
+interface ConfigFlag {
+  /** Such as `--http-port`. */
+  flag: string
+  description: string
+  /** Values of an enumeration or a boolean; empty for other types. */
+  choices: string[]
+}
+
+/** Lists the flags that set single keys of a configuration. */
+export const listConfigFlags = (schema: z.ZodObject): ConfigFlag[] =>
+  keysOf(schema).map(key => ({
+    flag: `--${flagName(key)}`,
+    description: key.description,
+    choices: choicesOf(key.schema),
+  }))
+
+const choicesOf = (schema: z.ZodType): string[] => {
+  if (schema instanceof z.ZodEnum) return schema.options.map(String)
+  return schema instanceof z.ZodBoolean ? ['true', 'false'] : []
 }
 
 /** Lists every key of a schema, depth first, in schema order. */
@@ -151,6 +175,7 @@ const readFlags = <T extends z.ZodObject>(source: ConfigSource<T>, keys: ConfigK
   const options = {
     config: { type: 'string' },
     help: { type: 'boolean', short: 'h' },
+    'help-config': { type: 'boolean' },
     version: { type: 'boolean' },
     'print-config': { type: 'boolean' },
     ...Object.fromEntries(keys.map(key => [flagName(key), { type: 'string' }])),
@@ -159,9 +184,13 @@ const readFlags = <T extends z.ZodObject>(source: ConfigSource<T>, keys: ConfigK
     return parseArgs({ args: source.argv, options, strict: true }).values
   } catch (cause) {
     const [message] = (cause as Error).message.split('. ')
-    throw new ShoalError('wrong_usage', `${message}; ${source.program} --help lists the flags`, {
-      cause,
-    })
+    throw new ShoalError(
+      'wrong_usage',
+      `${message}; ${source.program} --help-config lists the flags`,
+      {
+        cause,
+      },
+    )
   }
 }
 
@@ -258,16 +287,17 @@ const getAt = (value: unknown, path: readonly string[]): unknown =>
 const helpText = (
   { program, commands, more }: { program: string; commands?: string; more?: string },
   keys: ConfigKey[],
+  isFlagHelp: boolean,
 ): string => {
   const flags = keys.map(key => `  --${flagName(key)} VALUE`)
   const width = Math.max(...flags.map(flag => flag.length)) + 2
+  const lines = keys.map((key, i) => `${flags[i]?.padEnd(width)}${key.description}`.trimEnd())
+  const isShort = commands !== undefined && !isFlagHelp
   return [
     `Usage: ${program} [--config FILE.yaml] [--print-config] [--version] [--KEY VALUE ...]`,
-    ...(commands === undefined ? [] : [`       ${program} COMMAND`, '', commands]),
+    ...(isShort ? [`       ${program} COMMAND`, '', commands] : ['', ...lines]),
     '',
-    ...(commands === undefined ? [] : ['Flags:']),
-    ...keys.map((key, i) => `${flags[i]?.padEnd(width)}${key.description}`.trimEnd()),
-    '',
+    ...(isShort ? [`${program} --help-config lists the flags of its configuration.`] : []),
     `${program} --print-config shows every key with its default and its environment variable.`,
     ...(more === undefined ? [] : [more]),
     '',

@@ -37,7 +37,7 @@ const table = {
   audit_broken: { http: 503, rpc: -32096, exit: 65, type: 'service_unavailable' },
   http_version_unsupported: { http: 505, rpc: -32600, exit: 76, type: 'invalid_request_error' },
   config_invalid: { http: 500, rpc: -32603, exit: 78, type: 'server_error' },
-  wrong_usage: { http: 500, rpc: -32603, exit: 64, type: 'server_error' },
+  wrong_usage: { http: 500, rpc: -32603, exit: 64, type: 'invalid_request_error' },
   address_in_use: { http: 500, rpc: -32603, exit: 69, type: 'server_error' },
 } as const satisfies Record<string, { http: number; rpc: number; exit: number; type: string }>
 

@@ -12,7 +12,7 @@ export interface SecretInput {
   off(event: 'data', listener: (text: string) => void): unknown
 }
 
-/** Reads a line that is typed on a terminal, without echo. Throws `client_closed` on Ctrl-C. */
+/** Reads a line that is typed on a terminal, without echo. Throws `client_closed` on Ctrl-C, Ctrl-D or end of input. */
 export const readHiddenLine = async (
   prompt: string,
   input: SecretInput = process.stdin,
@@ -46,12 +46,14 @@ const line = (input: SecretInput): Promise<string> =>
         else {
           input.off('data', take)
           if (ENTER.includes(char)) done(text)
-          else fail(new ShoalError('client_closed', 'nothing was changed'))
+          else fail(createLeftError())
           return
         }
       }
     }
     input.on('data', take)
-    input.on('end', () => done(text))
+    input.on('end', () => fail(createLeftError()))
     input.resume()
   })
+
+const createLeftError = (): ShoalError => new ShoalError('client_closed', 'nothing was changed')

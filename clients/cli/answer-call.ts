@@ -7,10 +7,11 @@ import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation, ExitCodes } from './document.ts'
 import { followWork } from './follow.ts'
 import { approvalStep, decisionStep, joinStep, outcomeStep } from './next-step.ts'
-import { showWhile } from './progress.ts'
 import { readableAnswer } from './readable-answer.ts'
+import { sendWithKey } from './send-with-key.ts'
 import { exitOfCommand, isSentCommand } from './sent-command.ts'
 import type { OpenSession } from './session.ts'
+import { findUnconfirmed } from './unconfirmed.ts'
 
 type AnswerFacts = Pick<DescribedOperation, 'exit' | 'units' | 'isText'>
 
@@ -22,16 +23,17 @@ export const answerCall = async (
   wait: boolean,
   send: (call: ApiCall) => Promise<unknown> = session.api.call,
 ): Promise<void> => {
-  const { format, print, progress, settings } = session
+  const { api, format, isTerminal, print, settings } = session
   if (isText) return writeParts(session, call)
-  // before the call: an answer that is lost must not take it along
-  if (call.callKey !== undefined && format === 'text')
-    session.hint(`idempotency key ${call.callKey}; --idempotency-key repeats the call safely`)
-  const answer = await showWhile(progress, `waiting for ${settings.url}`, send(call))
+  const answer = await sendWithKey(session, call, send)
   if (answer instanceof TextAnswer) return writeText(session, answer)
   const end = wait ? await followAnswer(session, answer as PrintableRows, call.path) : undefined
   const shown = end?.answer ?? (answer as PrintableRows)
-  print(presentAnswer(shown, session, units))
+  const none = format === 'text' && isTerminal ? describeEmptyList(shown) : undefined
+  if (none === undefined) print(presentAnswer(shown, session, units))
+  else session.write(none)
+  const unconfirmed = await findUnconfirmed(api, call, shown)
+  if (unconfirmed !== undefined) throw unconfirmed
   const step =
     end?.hint ?? outcomeStep(shown) ?? requestStep(shown, call) ?? joinStep(shown, settings.url)
   if (step !== undefined && format === 'text') session.hint(step)
@@ -40,6 +42,18 @@ export const answerCall = async (
     end === undefined
       ? (endedExit(call, answer) ?? exitOf(answer, exit))
       : end.exit || exitOf(resultOf(end.answer), exit)
+}
+
+/** Members of an answer that say nothing where its list is empty. */
+const SILENT: readonly unknown[] = [null, false, 0, 'empty', 'live']
+
+/** One line for an answer that is an empty list; undefined for any other. */
+const describeEmptyList = (answer: object): string | undefined => {
+  const lists = Object.entries(answer).filter(([, value]) => Array.isArray(value))
+  const isEmpty = lists.length > 0 && lists.every(([, list]) => list.length === 0)
+  const others = Object.values(answer).filter(value => !Array.isArray(value))
+  if (!isEmpty || !others.every(value => SILENT.includes(value))) return undefined
+  return `no ${lists.map(([name]) => escapeHidden(name.replaceAll('_', ' '))).join(', no ')}\n`
 }
 
 /** The answer as people read it, or as programs do. */

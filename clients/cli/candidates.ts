@@ -1,8 +1,9 @@
-import type { Command, Option } from 'commander'
+import type { Argument, Command, Option } from 'commander'
+import { escapeHidden } from '../../shared/visible.ts'
 import { groupOf } from './command-example.ts'
 import type { KnownObject } from './known-ids.ts'
 
-interface CompletionCandidate {
+export interface CompletionCandidate {
   word: string
   about: string
 }
@@ -10,9 +11,29 @@ interface CompletionCandidate {
 /** Lets the shell complete file names. */
 export const FILES: CompletionCandidate = { word: ':files', about: '' }
 
-/** Place of a value: the group of its command, and the arguments before it. */
+/** Line for a shell: the word, and the beginning of its description after a tab. */
+export const formatCandidate = ({ word, about }: CompletionCandidate): string =>
+  about === '' ? word : `${word}\t${escapeHidden(about).slice(0, 60)}`
+
+/** Values of an argument or a flag that are known without a coordinator; undefined for others. */
+export const fixedValues = (
+  { argChoices }: Argument | Option,
+  placeholder: string,
+): CompletionCandidate[] | undefined => {
+  if (argChoices !== undefined) return argChoices.map(word => ({ word, about: '' }))
+  return PATHS.includes(placeholder) ? [FILES] : undefined
+}
+
+/** Placeholders of names of files and folders. */
+const PATHS = ['file', 'folder', 'backup']
+
+/** `file` of a flag `--ca-file <file>`; empty for a switch. */
+export const placeholderOf = ({ flags }: Option): string => /[<[]([\w-]+)/.exec(flags)?.[1] ?? ''
+
+/** Place of a value: the group and the name of its command, and the arguments before it. */
 export interface ValuePlace {
   group: string
+  verb: string
   inPath: Record<string, string>
 }
 
@@ -94,9 +115,8 @@ const argumentCandidates = async (
   const all = command.registeredArguments
   const argument = all[at] ?? (all.at(-1)?.variadic === true ? all.at(-1) : undefined)
   if (argument === undefined) return []
-  if (argument.argChoices !== undefined) return toCandidates(argument.argChoices)
-  if (argument.name() === 'file') return [FILES]
-  return objectCandidates(await known(argument.name(), place))
+  const fixed = fixedValues(argument, argument.name())
+  return fixed ?? objectCandidates(await known(argument.name(), place))
 }
 
 const valuesOf = async (
@@ -105,10 +125,9 @@ const valuesOf = async (
   known: KnownAt,
 ): Promise<CompletionCandidate[]> => {
   if (option === undefined) return []
-  if (option.argChoices !== undefined) return toCandidates(option.argChoices)
-  const name = option.attributeName()
-  if (name === 'caFile') return [FILES]
-  const field = name.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
+  const fixed = fixedValues(option, placeholderOf(option))
+  if (fixed !== undefined) return fixed
+  const field = option.attributeName().replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
   return objectCandidates(await known(field, place))
 }
 
@@ -120,6 +139,7 @@ const objectCandidates = (known: readonly KnownObject[]): CompletionCandidate[] 
 
 const placeOf = (command: Command, rest: readonly string[]): ValuePlace => ({
   group: groupOf(command).name(),
+  verb: command.name(),
   inPath: Object.fromEntries(
     command.registeredArguments.flatMap((argument, i) => {
       const word = rest[i]
@@ -127,6 +147,3 @@ const placeOf = (command: Command, rest: readonly string[]): ValuePlace => ({
     }),
   ),
 })
-
-const toCandidates = (words: readonly string[]): CompletionCandidate[] =>
-  words.map(word => ({ word, about: '' }))

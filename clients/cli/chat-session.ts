@@ -1,9 +1,11 @@
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { escapeHidden, escapeHiddenInText } from '../../shared/visible.ts'
 import { type ChatMessage, streamAnswer, systemMessages } from './chat-answer.ts'
+import { findChatModel } from './chat-model.ts'
 import type { ChatTerminal } from './chat-terminal.ts'
+import { GuidedError } from './describe-failure.ts'
+import { listChatModels } from './known-ids.ts'
 import { nextStep } from './next-step.ts'
-import { matchObjects } from './resolve-ids.ts'
 import type { OpenSession } from './session.ts'
 
 /** Model, instructions and history that the next question is sent with. */
@@ -52,7 +54,8 @@ const readMessage = async ({ readLine }: ChatTerminal): Promise<string | undefin
   }
   while (isOpen()) {
     const next = await readLine(CONTINUED)
-    if (next === undefined) break
+    // the end of the input sends nothing that is unfinished
+    if (next === undefined) return undefined
     lines.push(next)
   }
   const text = lines.join('\n')
@@ -86,9 +89,14 @@ const LEAVING = ['exit', 'quit', 'bye']
 const ENDING: readonly ErrorCode[] = ['auth_required', 'tenant_forbidden']
 
 const describeError = (error: ShoalError, { settings }: OpenSession): string => {
-  const step = error.code === 'context_length_exceeded' ? CLEAR_STEP : nextStep(error, settings)
+  const step = stepOf(error, settings)
   const said = `${escapeHidden(error.message)} (${error.code})`
   return step === undefined ? said : `${said}\n${step}`
+}
+
+const stepOf = (error: ShoalError, settings: OpenSession['settings']): string | undefined => {
+  if (error instanceof GuidedError) return error.step
+  return error.code === 'context_length_exceeded' ? CLEAR_STEP : nextStep(error, settings)
 }
 
 const CLEAR_STEP = '/clear forgets the conversation so far'
@@ -106,7 +114,8 @@ const askModel = async (
   const answering = streamAnswer(session, { model: state.model, messages, signal })
   const answer = await whileInterruptible(abort, answering)
   session.write(signal.aborted ? '\ninterrupted\n' : '\n')
-  if (answer !== '') state.messages.push(question, { role: 'assistant', content: answer })
+  if (answer !== '' || signal.aborted)
+    state.messages.push(question, { role: 'assistant', content: answer })
 }
 
 const createAbort = (): { signal: AbortSignal; abort: () => void } => {
@@ -150,26 +159,16 @@ const obey = async (
 const formatHistory = ({ messages }: ChatState): string =>
   messages.length === 0
     ? 'nothing was said yet\n'
-    : messages.map(({ role, content }) => `${role}: ${escapeHiddenInText(content)}\n`).join('')
+    : messages
+        .map(({ role, content }) => `${role}: ${escapeHiddenInText(content) || 'interrupted'}\n`)
+        .join('')
 
 const changeModel = async (
   { api, write }: OpenSession,
   state: ChatState,
   wanted: string,
 ): Promise<void> => {
-  const { models } = (await api.get('/v1/catalogue')) as { models: { id: string; kind: string }[] }
-  const ids = ['auto', ...models.filter(({ kind }) => kind === 'chat').map(({ id }) => id)]
-  if (wanted !== '') {
-    const found = matchObjects(
-      ids.map(id => ({ id, name: undefined })),
-      wanted,
-    )
-    const [only] = found
-    if (only === undefined || found.length > 1) {
-      const all = found.map(({ id }) => escapeHidden(id)).join(', ')
-      const many = `${escapeHidden(wanted)} may be ${all}: write more of it`
-      write(`${found.length > 1 ? many : `there is no chat model ${escapeHidden(wanted)}`}\n`)
-    } else state.model = only.id
-  }
+  const ids = await listChatModels(api)
+  if (wanted !== '') state.model = findChatModel(ids, wanted)
   write(ids.map(id => `${id === state.model ? '*' : ' '} ${escapeHidden(id)}\n`).join(''))
 }

@@ -28,6 +28,8 @@ export const openChatTerminal = (): ChatTerminal => {
   })
   lines.on('close', () => {
     isClosed = true
+    // readline gives the unfinished line when its input ends: it is not sent
+    if (lines.line !== '' && typed.at(-1) === lines.line) typed.pop()
     wake()
   })
   lines.on('SIGINT', () => {

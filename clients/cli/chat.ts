@@ -1,6 +1,8 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import { streamAnswer, systemMessages } from './chat-answer.ts'
+import { findChatModel } from './chat-model.ts'
+import { AUTO_MODEL, listChatModels } from './known-ids.ts'
 import { limitToLines } from './options.ts'
 import type { OpenSession, RunWithSession } from './session.ts'
 
@@ -8,9 +10,6 @@ interface ChatOptions {
   model: string
   system?: string
 }
-
-/** The coordinator chooses the model: the smallest that is sure of its answer. */
-const AUTO_MODEL = 'auto'
 
 /** Adds `shoal chat`: one question, or a session at a terminal. */
 export const addChat = (program: Command, run: RunWithSession): void => {
@@ -36,19 +35,25 @@ Examples:
 const chat = async (
   session: OpenSession,
   words: readonly string[],
-  { model, system }: ChatOptions,
+  { model: wanted, system }: ChatOptions,
 ): Promise<void> => {
   if (words.length === 0 && process.stdin.isTTY === true) {
     requireText(session)
+    const model = await findModel(session, wanted)
     const { runChatSession } = await import('./chat-session.ts')
     const { openChatTerminal } = await import('./chat-terminal.ts')
     return runChatSession(session, { model, system }, openChatTerminal())
   }
+  const model = await findModel(session, wanted)
   const content = await readMessage(words)
   const messages = [...systemMessages(system), { role: 'user' as const, content }]
   await streamAnswer(session, { model, messages })
   if (session.format === 'text') session.write('\n')
 }
+
+/** A wrong model fails once at the start, and not with each message. */
+const findModel = async ({ api }: OpenSession, wanted: string): Promise<string> =>
+  wanted === AUTO_MODEL ? wanted : findChatModel(await listChatModels(api), wanted)
 
 const requireText = ({ format }: OpenSession): void => {
   if (format !== 'text')

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
-import { escapeHidden } from '../../shared/visible.ts'
 import { createApi } from './api.ts'
-import { completionCandidates, FILES, type ValuePlace } from './candidates.ts'
+import { completionCandidates, FILES, formatCandidate, type ValuePlace } from './candidates.ts'
 import { COMPLETE } from './completion.ts'
 import type { DescribedOperation } from './document.ts'
 import { cacheFolder, keptOperations, loadOperations } from './document-cache.ts'
@@ -90,9 +89,7 @@ const complete = async (
   const found = await completionCandidates(program, typed, current, known)
   return found
     .filter(each => each === FILES || (each.word.startsWith(current) && SAFE.test(each.word)))
-    .map(({ word, about }) =>
-      about === '' ? word : `${word}\t${escapeHidden(about).slice(0, 60)}`,
-    )
+    .map(formatCandidate)
 }
 
 const waitMs = ({ SHOAL_COMPLETE_SECONDS: given }: Environment): number => {

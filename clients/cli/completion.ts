@@ -24,31 +24,41 @@ const HELP = `
   zsh   in ~/.zshrc, after compinit: source <(shoal completion zsh)
   fish  shoal completion fish > ~/.config/fish/completions/shoal.fish`
 
+/** A program whose words are completed by a shell. */
+interface CompletedProgram {
+  name: string
+  /** Shell command that prints the candidates. */
+  list: string
+  /** Shell functions that this command uses. */
+  functions?: string
+}
+
 /*
- * What was typed travels in the environment and not among the arguments, which everybody on the
- * machine can read: there may be a key in it. Each candidate is a line, its description after a tab;
- * a last line `:files` asks for names of files. bash splits words at : and = (COMP_WORDBREAKS), so
- * it gets the whole line and of each candidate only what follows.
+ * Each candidate is a line, its description after a tab; a line `:files` asks for names of files.
+ * bash splits words at : and = (COMP_WORDBREAKS), and shows no descriptions.
  */
-const bash = `# shoal completion bash
-_shoal() {
-  local line
+export const bashScript = ({ name, list, functions = '' }: CompletedProgram): string =>
+  `# ${name} completion bash
+${functions}_${name}() {
+  local line current
   COMPREPLY=()
   while IFS= read -r line; do
     case $line in
       :files) compopt -o filenames 2>/dev/null
+        current=\${COMP_WORDS[COMP_CWORD]}
+        if [[ $current == = ]]; then current=; fi
         while IFS= read -r line; do COMPREPLY+=("$line"); done \\
-          < <(compgen -f -- "\${COMP_WORDS[COMP_CWORD]}") ;;
-      *) COMPREPLY+=("$line") ;;
+          < <(compgen -f -- "$current") ;;
+      *) COMPREPLY+=("\${line%%$'\\t'*}") ;;
     esac
-  done < <(SHOAL_COMPLETE_LINE="\${COMP_LINE:0:COMP_POINT}" \\
-    SHOAL_COMPLETE_BREAKS="$COMP_WORDBREAKS" "\${COMP_WORDS[0]}" ${COMPLETE} 2>/dev/null)
+  done < <(${list} 2>/dev/null)
 }
-complete -F _shoal shoal
+complete -F _${name} ${name}
 `
 
-const zsh = `#compdef shoal
-_shoal() {
+export const zshScript = ({ name, list, functions = '' }: CompletedProgram): string =>
+  `#compdef ${name}
+${functions}_${name}() {
   local line word about tab=$'\\t' files=0
   local -a candidates
   while IFS= read -r line; do
@@ -56,30 +66,52 @@ _shoal() {
     word=\${line%%$tab*}
     about=\${line#$word}
     candidates+=("\${word//:/\\\\:}\${about/#$tab/:}")
-  done < <(SHOAL_COMPLETE_WORDS="\${(pj:\\n:)words[1,CURRENT-1]}" \\
-    SHOAL_COMPLETE_CURRENT="\${words[CURRENT]}" "\${words[1]}" ${COMPLETE} 2>/dev/null)
-  if (( \${#candidates} )); then _describe shoal candidates; fi
-  if (( files )); then _files; fi
+  done < <(${list} 2>/dev/null)
+  if (( \${#candidates} )); then _describe ${name} candidates; fi
+  if (( files )); then compset -P '--*='; _files; fi
 }
-if [[ \${funcstack[1]} == _shoal ]]; then _shoal "$@"; else compdef _shoal shoal; fi
+if [[ \${funcstack[1]} == _${name} ]]; then _${name} "$@"; else compdef _${name} ${name}; fi
 `
 
-const fish = `# shoal completion fish
-function __shoal_complete
+export const fishScript = ({ name, list, functions = '' }: CompletedProgram): string =>
+  `# ${name} completion fish
+${functions}function __${name}_complete
   set -l typed (commandline -opc)
   set -l current (commandline -ct)
-  set -lx SHOAL_COMPLETE_WORDS (string join \\n -- $typed | string collect)
-  set -lx SHOAL_COMPLETE_CURRENT "$current"
-  for line in ($typed[1] ${COMPLETE} 2>/dev/null)
+  for line in (${list} 2>/dev/null)
     if test "$line" = ":files"
-      __fish_complete_path "$current"
+      set -l flag (string match -r -- '^--[\\w-]+=' "$current")
+      for path in (__fish_complete_path (string replace -r -- '^--[\\w-]+=' '' "$current"))
+        printf '%s%s\\n' "$flag" $path
+      end
     else
       printf '%s\\n' $line
     end
   end
 end
-complete -c shoal -f -a '(__shoal_complete)'
+complete -c ${name} -f -a '(__${name}_complete)'
 `
 
-/** Scripts by shell; packages ship them too. */
+/*
+ * What was typed travels in the environment and not among the arguments, which everybody on the
+ * machine can read: there may be a key in it.
+ */
+const name = 'shoal'
+const bash = bashScript({
+  name,
+  list: `SHOAL_COMPLETE_LINE="\${COMP_LINE:0:COMP_POINT}" \\
+    SHOAL_COMPLETE_BREAKS="$COMP_WORDBREAKS" "\${COMP_WORDS[0]}" ${COMPLETE}`,
+})
+const zsh = zshScript({
+  name,
+  list: `SHOAL_COMPLETE_WORDS="\${(pj:\\n:)words[1,CURRENT-1]}" \\
+    SHOAL_COMPLETE_CURRENT="\${words[CURRENT]}" "\${words[1]}" ${COMPLETE}`,
+})
+const fish = fishScript({
+  name,
+  list: `SHOAL_COMPLETE_WORDS=(string join \\n -- $typed | string collect) \\
+    SHOAL_COMPLETE_CURRENT="$current" $typed[1] ${COMPLETE}`,
+})
+
+/** Scripts for `shoal` by shell; packages ship them too. */
 export const completionScripts = { bash, zsh, fish }

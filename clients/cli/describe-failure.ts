@@ -4,12 +4,13 @@ import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { rewordWrongValue } from '../../shared/wrong-value.ts'
 import { argumentTerm, groupOf, pathOf, quoteWord } from './command-example.ts'
 import { helpForField } from './field-help.ts'
+import { pointToCommand } from './foreign-words.ts'
 import { listOf } from './known-ids.ts'
 import { nextStep, pendingRequest, type SettingsInUse } from './next-step.ts'
 
 /** Context of a failed command. */
 export interface Scene extends SettingsInUse {
-  format: 'text' | 'json'
+  format: 'text' | 'json' | 'yaml'
   /** Deepest command that the arguments lead to. */
   command: Command
 }
@@ -30,15 +31,25 @@ export const describeFailure = (error: unknown, scene: Scene): { text: string; c
     error instanceof CommanderError ? usageOf(error, scene.command) : toShoalError(error)
   const steps = stepsOf(known, scene).map(clean)
   const code = exitOfError(known)
-  if (scene.format === 'json') {
+  if (scene.format !== 'text') {
     const { error: body } = errorBody(known)
     const next = steps.length === 0 ? {} : { next: steps.join('\n') }
     const shown = { error: { ...body, message: clean(body.message), ...next } }
-    return { text: `${escapeHiddenInJson(JSON.stringify(shown))}\n`, code }
+    const text = scene.format === 'yaml' ? toYaml(shown.error) : `${JSON.stringify(shown)}\n`
+    return { text: escapeHiddenInJson(text), code }
   }
   const first = `shoal: ${clean(escapeHidden(known.message))} (${known.code})`
   return { text: `${[first, ...steps].join('\n')}\n`, code }
 }
+
+/** YAML 1.2, in which scalars of JSON are valid: nothing is loaded for an error. */
+const toYaml = (members: object): string =>
+  [
+    'error:',
+    ...Object.entries(members).map(([name, value]) => `  ${name}: ${JSON.stringify(value)}`),
+  ]
+    .map(line => `${line}\n`)
+    .join('')
 
 /** Exit code of an error; waiting for an approval can be retried, unlike other refusals. */
 const exitOfError = ({ code, message }: ShoalError): number =>
@@ -59,11 +70,24 @@ const stepsOf = (error: ShoalError, scene: Scene): string[] => {
   const parameters = parameterStep(error, scene.command)
   if (parameters !== undefined) return [parameters]
   const step =
+    gateStep(error, scene.command) ??
     listStep(error, scene.command) ??
     showStep(error, scene.command) ??
     revealedStep(error, scene.command) ??
     nextStep(error, scene)
   return [...helpForField(scene.command, error.param), ...(step === undefined ? [] : [step])]
+}
+
+/** Command for the other kind of id: a gate and a request at it look alike. */
+const gateStep = ({ code }: ShoalError, command: Command): string | undefined => {
+  if (code !== 'not_found' || groupOf(command).name() !== 'gates') return undefined
+  const [id = ''] = command.args
+  const [argument] = command.registeredArguments
+  if (argument?.name() === 'gate_id' && id.startsWith('gate_'))
+    return `this is the id of a request: shoal gates show ${quoteWord(id)}\n${pathOf(command)} takes a gate: shoal gates list lists them`
+  if (argument?.name() === 'request_id' && id.startsWith('gate.'))
+    return `this is a gate: shoal gates check ${quoteWord(id)} shows the state of your newest request there\n${pathOf(command)} takes a request: shoal gates requests lists them`
+  return undefined
 }
 
 /** Command that lists what exists, for an id that was not found. */
@@ -146,9 +170,17 @@ const usageOf = (error: CommanderError, command: Command): ShoalError => {
   const local = isLocal
     ? ['shoal-coordinator help lists the commands that run beside the coordinator']
     : []
+  const foreign = error.code === 'commander.unknownCommand' ? pointFrom(line, command) : undefined
+  if (foreign !== undefined) return new GuidedError('wrong_usage', first, `${foreign}\n${all}`)
   const similar = rest.map(line => line.replace(/^\(Did you mean (.*)\?\)$/, 'did you mean $1?'))
   const more = error.code === 'commander.missingArgument' ? [usageLine(command)] : []
   return new GuidedError('wrong_usage', first, [...similar, ...more, ...local, all].join('\n'))
+}
+
+const pointFrom = (line: string, command: Command): string | undefined => {
+  const [, word = ''] = /'(.*)'$/.exec(line) ?? []
+  const verbs = command.commands.map(each => each.name())
+  return pointToCommand(word, pathOf(command), verbs)
 }
 
 /** Commands of `shoal-coordinator`, which works on the files of the store. */

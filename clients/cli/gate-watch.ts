@@ -1,6 +1,6 @@
-import { createInterface } from 'node:readline/promises'
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
+import { openLinePrompt } from '../../shared/line-prompt.ts'
 import { formatOutput, type PrintableRows } from '../../shared/print.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
@@ -30,8 +30,10 @@ interface GateRequest {
 
 /** Asks an operator for a decision; absent on a pipe, where requests are only listed. */
 interface DecisionPrompt {
-  ask: ((question: string) => Promise<string>) | undefined
+  /** The typed line; undefined after Ctrl-C, Ctrl-D or the end of the input, which decide nothing. */
+  ask: ((question: string) => Promise<string | undefined>) | undefined
   signal: AbortSignal
+  close?: () => void
   wait?: Wait
 }
 
@@ -49,7 +51,15 @@ export const addGateWatch = (
     .description('show each pending request of other people in full and decide on it')
     .option('--once', 'show the pending requests once and exit')
     .action(({ once }: { once?: boolean }) =>
-      withSession(session => watchGates(session, openJudge(), once === true)),
+      withSession(async session => {
+        const prompt = openJudge()
+        try {
+          await watchGates(session, prompt, once === true)
+        } finally {
+          // an open terminal would keep the program running
+          prompt.close?.()
+        }
+      }),
     )
   limitToLines(command)
 }
@@ -172,11 +182,12 @@ const decide = async (
   const verb = await askVerb(ask, write, signal)
   if (verb === 'skip') return write('skipped\n')
   const reason = await ask('why? ')
+  if (reason === undefined) return write('skipped\n')
   try {
     const path = `/v1/gates/requests/${encodeURIComponent(id)}/${verb}`
     const body = { reason: reason.trim() }
     const after = (await api.call({ method: 'POST', path, body })) as { state: string }
-    write(`${escapeHidden(after.state)}\n`)
+    write(`${after.state === 'blocked' ? 'rejected' : escapeHidden(after.state)}\n`)
   } catch (error) {
     // The request was decided meanwhile; continue with the next one.
     if (!(error instanceof ShoalError) || error.code === 'coordinator_unavailable') throw error
@@ -191,22 +202,17 @@ const askVerb = async (
   signal: AbortSignal,
 ): Promise<string> => {
   while (!signal.aborted) {
-    const answer = (await ask('approve, reject or skip? [a/r/s] ')).trim().toLowerCase()
-    const verb = VERBS.get(answer)
+    const answer = await ask('approve, reject or skip? [a/r/s] ')
+    if (answer === undefined) break
+    const verb = VERBS.get(answer.trim().toLowerCase())
     if (verb !== undefined) return verb
-    if (!signal.aborted) write('please answer a (approve), r (reject) or s (skip)\n')
+    write('please answer a (approve), r (reject) or s (skip)\n')
   }
   return 'skip'
 }
 
 /** The person at this terminal, until Ctrl-C or the end of the input. */
-export const promptHere = (): DecisionPrompt => {
-  const over = new AbortController()
-  const { stdin, stdout } = process
-  if (!stdin.isTTY) return { ask: undefined, signal: over.signal }
-  const lines = createInterface({ input: stdin, output: stdout })
-  lines.once('close', () => over.abort())
-  const ask = (question: string): Promise<string> =>
-    lines.question(question, { signal: over.signal }).catch(() => '')
-  return { ask, signal: over.signal }
-}
+export const promptHere = (): DecisionPrompt =>
+  process.stdin.isTTY === true
+    ? openLinePrompt()
+    : { ask: undefined, signal: new AbortController().signal }

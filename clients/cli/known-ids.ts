@@ -23,6 +23,8 @@ export interface KnownFrom {
   profiles?: () => Profiles
   /** Group of the command: `cells`. */
   group: string
+  /** Command whose values are completed, `approve`: only objects that it accepts are listed. */
+  verb?: string
   /** Values of the command's other path arguments, for lists within something. */
   inPath?: Readonly<Record<string, string>>
 }
@@ -64,22 +66,48 @@ export const knownObjects = async (
   if (field === 'profile' || (field === 'name' && group === 'profile'))
     return toWhole(Object.keys(profiles?.().profiles ?? {}).map(toObject))
   const stem = field.replace(/_id$/, '')
-  if (stem === 'model') return toWhole(await listModels(api))
+  if (stem === 'model') return toWhole(await listModels(from))
+  const deviceId = field === 'command' ? from.inPath?.device_id : undefined
+  if (deviceId !== undefined) return toWhole(await listVerbs(api, deviceId))
   if (stem === 'skill') return toWhole(listSkills(operations).map(toObject))
   const words = listOf(field, group).join(' ')
   const list = operations.find(each => each.method === 'GET' && each.words.join(' ') === words)
   if (list === undefined) return undefined
   const path = fillKnown(list, from.inPath ?? {})
-  return path === undefined ? undefined : listRows(api, list, path, `${stem}_id`)
+  return path === undefined ? undefined : listRows(from, list, path, `${stem}_id`)
 }
 
 const toObject = (id: string): KnownObject => ({ id, name: undefined })
 
 const toWhole = (objects: KnownObject[]): KnownList => ({ objects, isWhole: true })
 
-const listModels = async (api: KnownFrom['api']): Promise<KnownObject[]> => {
-  const answer = await api.call({ method: 'GET', path: '/v1/models' })
-  return objectsOf(answer, 'id')
+/** Lets the coordinator choose the model: the smallest that is sure of its answer. */
+export const AUTO_MODEL = 'auto'
+
+/** Ids of the models that can be chatted with, and `auto`. */
+export const listChatModels = async (api: Pick<Api, 'get'>): Promise<string[]> => {
+  const { models } = (await api.get('/v1/catalogue')) as { models: { id: string; kind: string }[] }
+  return [AUTO_MODEL, ...models.filter(({ kind }) => kind === 'chat').map(({ id }) => id)]
+}
+
+/** Models that a command accepts; those that the key may use for most of them. */
+const listModels = async ({ api, group, verb }: KnownFrom): Promise<KnownObject[]> => {
+  const listed = (): Promise<unknown> => api.call({ method: 'GET', path: '/v1/catalogue' })
+  if (group === 'chat') return (await listChatModels({ get: listed })).map(toObject)
+  if (`${group} ${verb}` !== 'models remove')
+    return objectsOf(await api.call({ method: 'GET', path: '/v1/models' }), 'id')
+  const { models } = (await listed()) as { models: { id: string; origin?: string }[] }
+  // those of the configuration file are removed there
+  return models.filter(({ origin }) => origin !== 'configuration').map(({ id }) => toObject(id))
+}
+
+/** Commands of a device. */
+const listVerbs = async (api: KnownFrom['api'], deviceId: string): Promise<KnownObject[]> => {
+  const path = `/v1/devices/${encodeURIComponent(deviceId)}`
+  const { commands } = (await api.call({ method: 'GET', path })) as {
+    commands: { command: string }[]
+  }
+  return commands.map(({ command }) => toObject(command))
 }
 
 /** Every skill is a command: no request is needed. */
@@ -100,12 +128,19 @@ const fillKnown = (
       )
     : undefined
 
+/** Filters of the lists for commands that accept only some of the objects. */
+const FILTERS: Record<string, Record<string, unknown>> = {
+  'gates approve': { state: 'pending', others: true },
+  'gates reject': { state: 'pending', others: true },
+  'gates consume': { state: 'approved' },
+}
+
 /** Most pages of a list that are read to find one object. */
 const MAX_PAGES = 10
 
 /** Rows of all pages, up to a limit. */
 const listRows = async (
-  api: KnownFrom['api'],
+  { api, group, verb }: KnownFrom,
   { fields }: DescribedOperation,
   path: string,
   idName: string,
@@ -113,7 +148,10 @@ const listRows = async (
   const limit = fields.find(({ name }) => name === 'limit')?.schema.maximum
   const cursor = fields.find(({ name }) => name === 'before' || name === 'after')?.name
   const objects: KnownObject[] = []
-  let query: Record<string, unknown> = typeof limit === 'number' ? { limit } : {}
+  let query: Record<string, unknown> = {
+    ...FILTERS[`${group} ${verb}`],
+    ...(typeof limit === 'number' ? { limit } : {}),
+  }
   for (let page = 0; page < MAX_PAGES; page++) {
     const answer = await api.call({ method: 'GET', path, query })
     objects.push(...objectsOf(answer, idName))

@@ -9,6 +9,8 @@ export interface LiveTerminal {
   screen(): { columns: number; rows: number; colour: boolean }
   /** Aborts when the user wants to leave. */
   signal: AbortSignal
+  /** Reads the keys that leave, without echo, until the returned function is called. */
+  readKeys?: () => () => void
   wait?: Wait
 }
 
@@ -30,16 +32,18 @@ const CLEAR_BELOW = '\u001b[J'
  * is not.
  */
 export const drawRepeatedly = async (
-  { screen, signal, wait = realWait }: LiveTerminal,
+  { screen, signal, readKeys, wait = realWait }: LiveTerminal,
   write: (text: string) => void,
   draw: () => Promise<string>,
 ): Promise<void> => {
+  const restoreKeys = readKeys?.()
   write(ENTER)
   try {
     const show = (text: string): void => write(frameOf(text, screen()))
     await repeatUntilLeft({ signal, wait }, draw, { show, explain: show })
   } finally {
     write(LEAVE)
+    restoreKeys?.()
   }
 }
 
@@ -99,12 +103,13 @@ const cutLine = (line: string, columns: number): string =>
 export const thisTerminal = (env: Record<string, string | undefined>): LiveTerminal => {
   const left = new AbortController()
   const { stdout } = process
+  const leave = (): void => {
+    left.abort()
+    setTimeout(() => process.exit(), LEAVE_MS).unref()
+  }
   onStopSignals({
     names: ['SIGINT', 'SIGTERM'],
-    onFirst: () => {
-      left.abort()
-      setTimeout(() => process.exit(), LEAVE_MS).unref()
-    },
+    onFirst: leave,
     onRepeat: () => {
       if (stdout.isTTY) stdout.write(LEAVE)
       process.exit()
@@ -115,5 +120,25 @@ export const thisTerminal = (env: Record<string, string | undefined>): LiveTermi
     isTTY: stdout.isTTY === true,
     screen: () => ({ columns: stdout.columns || 200, rows: stdout.rows || 24, colour }),
     signal: left.signal,
+    readKeys: () => readLeavingKeys(leave),
+  }
+}
+
+/** `q`, Ctrl-C and Ctrl-D: a raw terminal sends no signals. */
+const LEAVING = ['q', 'Q', '\u0003', '\u0004']
+
+const readLeavingKeys = (leave: () => void): (() => void) => {
+  const { stdin } = process
+  if (stdin.isTTY !== true) return () => {}
+  const take = (piece: Buffer): void => {
+    const typed = piece.toString('latin1')
+    if (LEAVING.some(key => typed.includes(key))) leave()
+  }
+  stdin.setRawMode(true)
+  stdin.on('data', take)
+  return () => {
+    stdin.off('data', take)
+    stdin.setRawMode(false)
+    stdin.pause()
   }
 }

@@ -25,8 +25,8 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
     return opened
   }
   const program = createProgram()
-  const json = isJson(words)
-  if (json) program.configureOutput({ writeErr: () => {} })
+  const format = errorFormat(words)
+  if (format !== 'text') program.configureOutput({ writeErr: () => {} })
   const sources: CommandSources = { program, env, open, isDescribed: false }
   try {
     if (await isVersion(program, words, env)) return
@@ -38,9 +38,9 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
     if (env.SHOAL_DEBUG) console.error(error)
     // the next step may be a command of another group; nothing more is requested for it
     if (sources.isDescribed) await addAllCommands(sources).catch(() => {})
-    const { text, code } = describeFailure(error, await sceneOf(program, words, json, opened))
+    const { text, code } = describeFailure(error, await sceneOf(program, words, format, opened))
     // The help that Commander has printed is sufficient for an incomplete command
-    if (json || !isShort(error)) process.stderr.write(text)
+    if (format !== 'text' || !isShort(error)) process.stderr.write(text)
     process.exitCode = code
   }
 }
@@ -63,8 +63,11 @@ const requireCommand = (program: Command, argv: readonly string[]): void => {
     )
 }
 
-/** True when errors are printed as JSON, which YAML includes. */
-const isJson = (argv: readonly string[]): boolean => ['json', 'yaml'].includes(typedFormat(argv))
+/** Format of errors: that of answers, where it has a place for them. */
+const errorFormat = (argv: readonly string[]): Scene['format'] => {
+  const format = typedFormat(argv)
+  return format === 'json' || format === 'yaml' ? format : 'text'
+}
 
 const isVersion = async (program: Command, argv: string[], env: Environment): Promise<boolean> => {
   const { operands, unknown } = program.parseOptions(argv)
@@ -143,7 +146,7 @@ const isShort = (error: unknown): boolean =>
 const sceneOf = async (
   program: Command,
   argv: string[],
-  json: boolean,
+  format: Scene['format'],
   opened: Promise<OpenSession> | undefined,
 ): Promise<Scene> => {
   const settings = await opened?.then(
@@ -151,7 +154,7 @@ const sceneOf = async (
     () => undefined,
   )
   const command = commandOf(program, wordsOf(program, argv))
-  return { ...settings, command, format: json ? 'json' : 'text' }
+  return { ...settings, command, format }
 }
 
 /** A wrong flag must not hide which command was meant. */

@@ -41,7 +41,9 @@ const steps: Partial<Record<ErrorCode, Step>> = {
   invalid_model: 'shoal models list shows what your key may use',
   model_not_found: 'shoal models list shows what your key may use',
   idempotency_key_reuse: 'use another Idempotency-Key for another call',
-  invalid_request: 'add --help to the command to see what it takes',
+  // without a field, the message says what is wrong with the request as a whole
+  invalid_request: ({ param }) =>
+    param === undefined ? undefined : 'add --help to the command to see what it takes',
   unsupported_parameter: 'leave it out, or ask another model: shoal models list',
   context_length_exceeded: 'shorten the text, or ask a model with more context',
   payload_too_large: 'send less at a time',

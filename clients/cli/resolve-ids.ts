@@ -6,8 +6,8 @@ import type { DescribedOperation } from './document.ts'
 import { type KnownFrom, type KnownObject, knownObjects, listOf } from './known-ids.ts'
 import type { TypedInput } from './operation-call.ts'
 
-/** Shortest beginning of an id that a call which changes something accepts. */
-const MIN_PREFIX = 3
+/** Fewest characters after the kind of an id that a call which changes something accepts. */
+const MIN_PREFIX = 8
 
 /** An id of the coordinator in full: a kind and 26 characters (see `shared/ids.ts`). */
 const WHOLE_ID = /^[a-z]+_[0-9a-z]{26}$/
@@ -107,33 +107,37 @@ const findId = async (
 export const matchObjects = (known: readonly KnownObject[], value: string): KnownObject[] => {
   const same = known.filter(({ id }) => id === value)
   if (same.length > 0) return same.slice(0, 1)
-  const likely = known.filter(({ id, name }) => name === value || begins(id, value, 1))
+  const likely = known.filter(({ id, name }) => name === value || begins(id, value))
   if (likely.length > 0) return unique(likely)
   return unique(known.filter(({ name }) => name?.startsWith(value)))
 }
 
 /**
  * Objects that a value stands for in a call that changes something: the one with this id; else those
- * with exactly this name or whose generated id begins so. The beginning of a name is not accepted:
- * once `gpu-1` is revoked, a repeated command would revoke `gpu-10`.
+ * with exactly this name, or whose generated id has a kind and begins with it and eight characters
+ * more. Nothing else is accepted: once `gpu-1` or `01m` is revoked, a repeated command would revoke
+ * `gpu-10` or the cell with the id `cell_01m…`.
  */
 export const matchForChange = (known: readonly KnownObject[], value: string): KnownObject[] => {
   const same = known.filter(({ id }) => id === value)
   if (same.length > 0) return same.slice(0, 1)
   return unique(
     known.filter(
-      ({ id, name }) => name === value || (WHOLE_ID.test(id) && begins(id, value, MIN_PREFIX)),
+      ({ id, name }) => name === value || (WHOLE_ID.test(id) && beginsForChange(id, value)),
     ),
   )
 }
 
-/** True for enough of the beginning of an id, with or without its kind. */
-const begins = (id: string, value: string, shortest: number): boolean => {
+/** True for the beginning of an id, with or without its kind. */
+const begins = (id: string, value: string): boolean => {
   const own = id.replace(KIND, '')
   const kind = id.slice(0, id.length - own.length)
   const given = value.startsWith(kind) ? value.slice(kind.length) : value
-  return given.length >= shortest && own.startsWith(given)
+  return given !== '' && own.startsWith(given)
 }
+
+const beginsForChange = (id: string, value: string): boolean =>
+  value.length >= (KIND.exec(id)?.[0].length ?? 0) + MIN_PREFIX && id.startsWith(value)
 
 const unique = (found: readonly KnownObject[]): KnownObject[] => [
   ...new Map(found.map(each => [each.id, each])).values(),

@@ -40,18 +40,22 @@ export const runOperation = async (
       const refused = listRefusedFields(error, input)
       const found = await resolveIds(input, refused, operation, await scopeOf(session, operation))
       if (found === undefined) throw error
-      if (operation.method !== 'GET') sayResolved(session, input, found)
       input = found
       call = callOf(operation, input)
       return send(ask)
     }
+  }
+  const change = async (): Promise<unknown> => {
+    const answer = await send(session.api.call)
+    if (operation.method !== 'GET') sayResolved(session, typed, input, answer)
+    return answer
   }
   if (watch) {
     const look = async () => readableRows(await send(session.api.call), session, operation)
     return watchAnswer(session, look, openTerminal())
   }
   if (operation.isText) return send(call => answerCall(session, call, operation, wait))
-  return answerCall(session, call, operation, wait, () => send(session.api.call))
+  return answerCall(session, call, operation, wait, change)
 }
 
 const scopeOf = async ({ api, operations }: OpenSession, { words }: DescribedOperation) => ({
@@ -76,19 +80,37 @@ const resolveFilters = async (
   return found === undefined ? input : { ...input, fields: found.fields }
 }
 
-/** Says which object a name stood for, as the call is about to change it. */
+/**
+ * Says which object a name stood for, once a call has changed it: the program looked the id up, or
+ * the coordinator knows the name and has the id in its answer.
+ */
 const sayResolved = (
   { format, hint }: OpenSession,
-  before: TypedInput,
-  after: TypedInput,
+  typed: TypedInput,
+  sent: TypedInput,
+  answer: unknown,
 ): void => {
   if (format !== 'text') return
-  const all = { ...after.inPath, ...after.fields }
-  for (const [name, value] of Object.entries({ ...before.inPath, ...before.fields })) {
+  const all = { ...sent.inPath, ...sent.fields, ...idsIn(answer, Object.keys(sent.inPath)) }
+  for (const [name, value] of Object.entries({ ...typed.inPath, ...typed.fields })) {
     const ids = [all[name]].flat()
     for (const [i, each] of [value].flat().entries())
       if (ids[i] !== each) hint(`${escapeHidden(String(each))} is ${escapeHidden(String(ids[i]))}`)
   }
+}
+
+/** Ids in an answer of the objects that the path names: `device_id`, or `id` of the same kind. */
+const idsIn = (answer: unknown, names: readonly string[]): Record<string, string> => {
+  const { id, ...members } = (answer ?? {}) as Record<string, unknown>
+  return Object.fromEntries(
+    names.flatMap(name => {
+      const stem = /^(\w+)_id$/.exec(name)?.[1]
+      if (stem === undefined) return []
+      const isSame = typeof id === 'string' && id.startsWith(`${stem}_`)
+      const own = members[name] ?? (isSame ? id : undefined)
+      return typeof own === 'string' ? [[name, own]] : []
+    }),
+  )
 }
 
 const readableRows = (

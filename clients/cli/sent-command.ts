@@ -29,10 +29,15 @@ const ENDS: Record<string, ErrorCode | undefined> = {
 }
 
 /** Exit code of a command that has ended; undefined while its outcome is open. */
-export const exitOfCommand = ({ state }: SentCommand): number | undefined => {
-  if (isOpen(state)) return undefined
-  return state === 'succeeded' ? 0 : exitCode(ENDS[state] ?? 'internal')
+export const exitOfCommand = (command: SentCommand): number | undefined => {
+  if (isOpen(command.state)) return undefined
+  const error = commandError(command)
+  return error === undefined ? 0 : exitCode(error)
 }
+
+/** Error of a command that has ended; undefined for a success, and while its outcome is open. */
+export const commandError = ({ state }: SentCommand): ErrorCode | undefined =>
+  isOpen(state) || state === 'succeeded' ? undefined : (ENDS[state] ?? 'internal')
 
 /** The program call that waits for the outcome of a command. */
 export const waitForCommand = ({ id }: Pick<SentCommand, 'id'>): string =>

@@ -30,23 +30,26 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
     return skill
   }
 
-  const ask = (
+  const ask = async (
     skill: Skill,
     input: object,
     cell: string | undefined,
     { call }: ExecutorRequest,
-  ): ExecutorAnswer => {
+  ): Promise<ExecutorAnswer> => {
     if (cell !== undefined && !skill.onCell)
       throw new ShoalError('invalid_request', `${skill.id} does not run on a cell`, {
         param: 'metadata.cell',
       })
     const { key, tenantId, requestId, address } = call
     const caller = { key, tenantId, requestId, address }
-    const turn = tasks.prepare({ operation: skill, input, caller, cellId: cell })
+    const turn = await tasks.prepare({ operation: skill, input, caller, cellId: cell })
     return { kind: 'task', ...turn, metadata: { skill: skill.id } }
   }
 
-  const begin = (invocation: MessageInvocation, incoming: ExecutorRequest): ExecutorAnswer => {
+  const begin = async (
+    invocation: MessageInvocation,
+    incoming: ExecutorRequest,
+  ): Promise<ExecutorAnswer> => {
     const { skill: id, input = {}, text, cell } = invocation
     if (id !== undefined) return ask(find(id), input, cell, incoming)
     const mine = skills.filter(skill => mayCall(skill, incoming.call.key))
@@ -65,7 +68,10 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
   }
 
   /** Continues a task; the input of the message overrides the previous input. */
-  const goOn = (invocation: MessageInvocation, incoming: ExecutorRequest): ExecutorAnswer => {
+  const goOn = async (
+    invocation: MessageInvocation,
+    incoming: ExecutorRequest,
+  ): Promise<ExecutorAnswer> => {
     const { run } = incoming.previous as NonNullable<ExecutorRequest['previous']>
     const { skill: id, text, cell = run.cellId } = invocation
     const known = run.operationId === undefined ? undefined : byId.get(run.operationId)
@@ -76,7 +82,7 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
     return ask(known, { ...had, ...named }, cell, incoming)
   }
 
-  return incoming => {
+  return async incoming => {
     const invocation = invocationOf(incoming.message, incoming.metadata)
     return incoming.previous === undefined
       ? begin(invocation, incoming)

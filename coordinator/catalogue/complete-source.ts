@@ -45,8 +45,8 @@ const completeFromHub = async (
   hub: Hub,
   signal: AbortSignal,
 ): Promise<NamedWeights> => {
-  const { owner, repository, path } = source
-  const { commit, files } = await findRepository(hub, source, signal)
+  const { path } = source
+  const { id, commit, files } = await findRepository(hub, source, signal)
   const file = files.find(each => each.path === path)
   if (file === undefined) throw createMissingError(source, files)
   if (file.sha256 === null)
@@ -55,7 +55,8 @@ const completeFromHub = async (
       `the hub tells no sha256 of ${path}; give --sha256, or --unchecked if you trust it`,
       { param: 'sha256' },
     )
-  return { weights: `hf:${owner}/${repository}/${path}@${commit}`, sha256: file.sha256 }
+  // the present name: the old one may get another repository
+  return { weights: `hf:${id}/${path}@${commit}`, sha256: file.sha256 }
 }
 
 /** Files that a message names. */

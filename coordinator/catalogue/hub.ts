@@ -69,7 +69,7 @@ const toShoalError = (error: unknown, source?: HubSource): unknown => {
     return new ShoalError('upstream_unavailable', 'upstreams.egress is off: the hub is not asked', {
       cause: error,
     })
-  if (source !== undefined && HIDDEN.includes(error.failure)) {
+  if (source !== undefined && error.status > 0 && HIDDEN.includes(error.failure)) {
     const { owner, repository, revision } = source
     const keys = 'upstreams.sources.hf.key_file, and inference.hub_token_file on the cells'
     return new ShoalError(

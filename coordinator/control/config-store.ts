@@ -7,13 +7,18 @@ import { nextSequence } from '../store/sequences.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
-/** Name of the one document of the scope `fleet`. */
+/** Name of the document of the scope `fleet` that operators set. */
 export const FLEET = 'all'
+/**
+ * Name of the document of the scope `fleet` with the egress of the leading coordinator. It is not
+ * merged into settings; it has a version because cells take one document of each version.
+ */
+export const EGRESS = 'egress'
 
 /** Desired configuration of one cell, of all cells with a tag, or of the whole fleet. */
 export interface ConfigDocument {
   scope: ConfigRow['scope']
-  /** The cell's id, the tag, or `FLEET`. */
+  /** The cell's id, the tag, `FLEET` or `EGRESS`. */
   name: string
   /** Grows with every change of any document. */
   version: number

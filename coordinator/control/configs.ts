@@ -21,6 +21,7 @@ import {
   type ConfigChange,
   type ConfigDocument,
   configKeyOf,
+  EGRESS,
   FLEET,
   readConfigs,
   writeConfig,
@@ -54,6 +55,8 @@ interface ConfigsParts {
   logger: Logger
 }
 
+export type Egress = 'on' | 'off'
+
 export interface Configs {
   /**
    * Throws `not_found`, `conflict` when the document is not at `ifVersion` any more, and what
@@ -62,6 +65,11 @@ export interface Configs {
   set(change: ConfigChange, by: Actor): Promise<ConfigDocument>
   /** Every document, as this coordinator knows it. */
   list(): ConfigDocument[]
+  /**
+   * Records whether cells may download the models that operators added, where that has changed, and
+   * tells the cells. Throws `conflict` when another coordinator has just done so.
+   */
+  setEgress(egress: Egress): Promise<void>
   /** Throws `not_found`. */
   show(cellId: string): Promise<CellConfig>
   /** Answers a cell's announcement, the message with this id, with its desired configuration. */
@@ -70,6 +78,8 @@ export interface Configs {
   recordReport(cellId: string, body: unknown): void
   close(): Promise<void>
 }
+
+const EGRESS_KEY = configKeyOf('fleet', EGRESS)
 
 /**
  * Merges documents: the last one wins, except that limits of devices only become stricter, and that
@@ -106,7 +116,11 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     return {
       tags,
       sources,
-      version: Math.max(parts.models?.version ?? 0, ...sources.map(({ version }) => version)),
+      version: Math.max(
+        parts.models?.version ?? 0,
+        documents.get(EGRESS_KEY)?.version ?? 0,
+        ...sources.map(({ version }) => version),
+      ),
       document: mergeSources(sources.map(({ document }) => document)),
       reported: reports.get(cellId),
     }
@@ -115,13 +129,17 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   const tell = async (cellId: string, answers?: string): Promise<void> => {
     const { version, document: shown } = await show(cellId)
     const models = parts.models?.settingsFor(cellId)
-    const document = { ...shown, ...(models && { models }) }
+    const downloads = readEgress() === 'off' && { downloads: 'off' }
+    const document = { ...shown, ...(models && { models: { ...models, ...downloads } }) }
     const { document: checked } = DesiredBody.parse({ version, document })
     const known = withholdKeys(checked, SETTING_KEYS, parts.capability(cellId))
     const wanted = { version, document: known, cell_id: cellId, issued_at: now() }
     const named = answers === undefined ? wanted : { ...wanted, answers }
     await parts.publish(cellId, signDesired(named, parts.signer))
   }
+
+  const readEgress = (): Egress =>
+    (documents.get(EGRESS_KEY)?.document.egress as Egress | undefined) ?? 'on'
 
   const isMeant = async (scope: ConfigDocument['scope'], name: string, cellId: string) => {
     if (scope === 'fleet') return true
@@ -183,17 +201,25 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       )
   })
 
+  const set: Configs['set'] = async (change, by) => {
+    const { scope, name } = change
+    if (scope === 'cell' && (await parts.tagsOf(name)) === undefined)
+      throw new ShoalError('not_found', `no cell ${name}`)
+    const kept = await writeConfig(ledger, change, by, now())
+    documents.set(configKeyOf(scope, name), kept)
+    tellCaughtUp(scope, name).catch(error =>
+      logger.warn({ [scope]: name, reason: error.message }, 'cells were not told'),
+    )
+    return kept
+  }
+
   return {
-    set: async (change, by) => {
-      const { scope, name } = change
-      if (scope === 'cell' && (await parts.tagsOf(name)) === undefined)
-        throw new ShoalError('not_found', `no cell ${name}`)
-      const kept = await writeConfig(ledger, change, by, now())
-      documents.set(configKeyOf(scope, name), kept)
-      tellCaughtUp(scope, name).catch(error =>
-        logger.warn({ [scope]: name, reason: error.message }, 'cells were not told'),
-      )
-      return kept
+    set,
+    setEgress: async egress => {
+      if (readEgress() === egress) return
+      const ifVersion = documents.get(EGRESS_KEY)?.version ?? 0
+      const change = { scope: 'fleet', name: EGRESS, document: { egress }, ifVersion } as const
+      await set(change, { actor: 'coordinator' })
     },
     list: () => [...documents.values()],
     show,

@@ -1,3 +1,4 @@
+import type { OnReload } from '../../shared/reload-on-hangup.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { Base } from '../base/base.ts'
 import { followChanges } from '../base/follow-changes.ts'
@@ -11,7 +12,7 @@ import type { SigningKey } from '../signing/signing.ts'
 import type { Store } from '../store/store.ts'
 import { forgetOld } from './command-store.ts'
 import type { Commands } from './commands.ts'
-import type { Configs } from './configs.ts'
+import type { Configs, Egress } from './configs.ts'
 import { type ControlEars, createControl } from './control.ts'
 
 /** Operations on the commands and configuration of cells. */
@@ -20,9 +21,15 @@ interface ControlViews {
   configs: Pick<Configs, 'set' | 'show' | 'list'>
 }
 
+interface EgressConfig {
+  upstreams: { egress: Egress }
+}
+
 interface ControlDomainParts
   extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
+  config: EgressConfig
+  onReload?: OnReload<EgressConfig> | undefined
   replicas: Pick<Replicas, 'id' | 'live' | 'onChange'>
   store: Pick<Store, 'ledger' | 'revisions'>
   signing: SigningKey
@@ -43,6 +50,7 @@ interface ControlDomainParts
 
 const SWEEP_SECONDS = 1
 const FORGET_SECONDS = 600
+const EGRESS_SECONDS = 2
 
 export const openControl = async (
   parts: ControlDomainParts,
@@ -64,9 +72,25 @@ export const openControl = async (
   stack.defer(() => configs.close())
   stack.defer(() => commands.close())
   followOthers(commands, parts)
+  followEgress(configs, parts)
   schedules.every('commands.sweep', SWEEP_SECONDS, () => commands.sweep())
   parts.leaderWork.every('commands.forget', FORGET_SECONDS, ledger => forgetOld(ledger, now()))
   return { ears: hears, configs, views: { commands, configs } }
+}
+
+/**
+ * Has cells follow the egress of the coordinator that leads, from its start and after each reload;
+ * coordinators with different settings would otherwise take turns.
+ */
+const followEgress = (
+  configs: Pick<Configs, 'setEgress'>,
+  { config, onReload, leaderWork }: ControlDomainParts,
+): void => {
+  let { egress } = config.upstreams
+  onReload?.(['upstreams.egress'], ({ upstreams }) => {
+    egress = upstreams.egress
+  })
+  leaderWork.every('models.egress', EGRESS_SECONDS, () => configs.setEgress(egress))
 }
 
 /** Follows what other coordinators do with commands, and takes over from those that leave. */

@@ -7,14 +7,15 @@ const MAX_NAMED = 10
 
 const DEVICE_PREFIX = 'dev_'
 
-/** Shortest beginning of an id, without its kind, that stands for a device which is to be changed. */
-const MIN_PREFIX = 3
+/** Fewest characters after `dev_` that stand for a device which is to be changed. */
+const MIN_PREFIX = 8
 
 type Match = (device: Device, reference: string) => boolean
 
 /**
- * Finds a device by its id, its whole name, or a beginning of its generated id. The beginning of a
- * name is not accepted: once `arm-right` is gone, a repeated command would move `arm-left`. Throws
+ * Finds a device by its id, its whole name, or a long beginning of its generated id with the kind.
+ * Nothing else is accepted: once `arm-right` or `101` is gone, a repeated command for `arm` or `101`
+ * would move `arm-left` or the device with the id `dev_101…`. Throws
  * `not_found` with the devices that may be meant, and `conflict` for an ambiguous reference.
  */
 export const findDevice = (devices: readonly Device[], reference: string): Device => {
@@ -65,10 +66,10 @@ const hasNameInAnyCase: Match = ({ facts }, reference) =>
 const isWholeNameOrIdPrefix: Match = (device, reference) =>
   hasName(device, reference) || (isCreatedDeviceId(device.id) && hasIdPrefix(device, reference))
 
-const hasIdPrefix: Match = ({ id }, reference) => {
-  const given = reference.startsWith(DEVICE_PREFIX) ? reference : DEVICE_PREFIX + reference
-  return given.length >= DEVICE_PREFIX.length + MIN_PREFIX && id.startsWith(given)
-}
+const hasIdPrefix: Match = ({ id }, reference) =>
+  reference.startsWith(DEVICE_PREFIX) &&
+  reference.length >= DEVICE_PREFIX.length + MIN_PREFIX &&
+  id.startsWith(reference)
 
 const isSimilar: Match = ({ id, facts }, reference) =>
   facts.name.toLowerCase().startsWith(reference.toLowerCase()) ||

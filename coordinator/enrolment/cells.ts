@@ -209,6 +209,13 @@ export class Cells {
     return (await query.execute()).map(cellOf)
   }
 
+  /** Lists the cells that were enrolled with one of these names and are not revoked. */
+  listNamed(names: readonly string[]): Promise<Pick<EnrolledCell, 'id' | 'name'>[]> {
+    const { read } = this.#store.ledger
+    const query = read.selectFrom('cells').select(['id', 'name']).where('name', 'in', names)
+    return query.where('revoked_at', 'is', null).execute()
+  }
+
   /** Reports that another process changed a cell, after which live connections must be checked. */
   onChange(listener: () => void): () => void {
     return this.#store.revisions.onChange('cells', listener)

@@ -28,7 +28,7 @@ import {
 
 /** Enrolled cells, their settings by operators, and join tokens. */
 interface EnrolmentViews {
-  cells: Pick<Cells, 'list' | 'get' | 'revoke' | 'release'>
+  cells: Pick<Cells, 'list' | 'listNamed' | 'get' | 'revoke' | 'release'>
   settings: CellSettingsStore
   tokens: {
     create(token: NewToken, by: Actor): Promise<IssuedToken>
@@ -121,6 +121,7 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
     views: {
       cells: {
         list: () => cells.list(),
+        listNamed: names => cells.listNamed(names),
         get: cellId => cells.get(cellId),
         revoke: (cellId, by) => admission.revoke(cellId, by),
         release: (cellId, by) => admission.release(cellId, by),

@@ -257,7 +257,7 @@ export class WaitQueue {
 
   #createTimeoutError(model: string): ShoalError {
     const { maxWaitMs } = this.#parts.limits
-    const message = `no cell had room for ${model} within ${maxWaitMs / 1000} s`
+    const message = `no cell could serve ${model} within ${maxWaitMs / 1000} s: they are busy, or could not load it (shoal models show ${model})`
     return new ShoalError('cell_unavailable', message, {
       retryAfterSeconds: toRetryAfterSeconds(maxWaitMs),
     })

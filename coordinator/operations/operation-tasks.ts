@@ -11,6 +11,7 @@ import { callerOf } from './gates/gate-view.ts'
 import { actorOf } from './invoke/call-context.ts'
 import { parseInput } from './invoke/input.ts'
 import type { Pipeline } from './invoke/invoke.ts'
+import { resolveCells } from './invoke/resolve-cells.ts'
 import { missingInput } from './missing-input.ts'
 import type { Operation } from './operation.ts'
 import { createOpening, type OperationRequest, questionFor, runFactsOf } from './operation-work.ts'
@@ -26,9 +27,10 @@ export interface OperationTasks {
   ): Promise<StartedTask>
   /**
    * Prepares one call as a turn of a task created over A2A, with the facts that the task keeps.
-   * Missing input opens with a question; throws for invalid input, and without access.
+   * Missing input opens with a question; throws for invalid input, without access, and for the name
+   * of several cells. The names of cells are resolved, so that all turns mean the same ones.
    */
-  prepare(ask: OperationRequest): { run: ReturnType<typeof runFactsOf>; opening: Opening }
+  prepare(ask: OperationRequest): Promise<{ run: ReturnType<typeof runFactsOf>; opening: Opening }>
   /** Cancels the task and withdraws its pending approval requests. */
   cancel(taskId: string, by: TaskCaller): Promise<Task>
   /**
@@ -55,13 +57,15 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
   tasks.serve(taskAnswers({ views, operations, open }))
   const upkeep = new TaskUpkeep({ tasks, events, logger })
 
-  const prepare: OperationTasks['prepare'] = ask => {
-    const { operation, input, caller } = ask
+  const prepare: OperationTasks['prepare'] = async ask => {
+    const { operation, input, caller, cellId } = ask
     pipeline.authorize(operation, caller)
     const missing = missingInput(operation, input)
-    if (missing === undefined) parseInput(operation, input)
-    const opening = missing === undefined ? open(ask) : questionFor(operation, missing)
-    return { run: runFactsOf(ask), opening }
+    if (missing !== undefined)
+      return { run: runFactsOf(ask), opening: questionFor(operation, missing) }
+    parseInput(operation, input)
+    const named = { ...ask, ...(await resolveCells(operation, input, cellId, views())) }
+    return { run: runFactsOf(named), opening: open(named) }
   }
 
   const begin: OperationTasks['begin'] = (ask, more = {}) => {

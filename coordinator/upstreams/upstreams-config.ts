@@ -69,7 +69,9 @@ export const UpstreamsConfig = z.strictObject({
     .enum(['on', 'off'])
     .default('on')
     .meta({ environment: 'SHOAL_EGRESS' })
-    .describe('Requests to outside sources; with off, answers come only from the cache.'),
+    .describe(
+      'Requests to outside sources; with off, answers come only from the cache, and cells download no models that operators added.',
+    ),
   auto_run: z
     .enum(['on', 'off'])
     .default('off')

@@ -38,8 +38,9 @@ export const engineSpawner =
     const lastLines = logLines(child, logger)
     child.on('close', (code, signal) => {
       const facts = { engine_pid: child.pid, code, signal, output: lastLines.join('\n') }
-      if (code !== 0 && signal !== 'SIGKILL') logger.warn(facts, 'engine process ended')
+      if (code !== 0 && !isKilled) logger.warn(facts, 'engine process ended')
     })
+    let isKilled = false
     let ended = false
     const end = (how: string): void => {
       if (ended) return
@@ -56,7 +57,10 @@ export const engineSpawner =
     return {
       pid: child.pid,
       send: order => child.connected && child.send(order, () => {}),
-      kill: () => child.kill('SIGKILL'),
+      kill: () => {
+        isKilled = true
+        child.kill('SIGKILL')
+      },
     }
   }
 

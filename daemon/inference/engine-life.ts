@@ -53,6 +53,8 @@ export class EngineLife {
   #life: AbortController | undefined
   #settled: (() => void)[] = []
   #pulling: { done: Promise<void>; abort: AbortController } | undefined
+  /** Takes up what was stopped by a download that is not allowed now; undefined without one. */
+  #resume: (() => void) | undefined
 
   constructor(options: EngineOptions, parts: EngineParts, admission: SlotAdmission, jobs: Jobs) {
     this.name = `${options.kind} ${options.weights.file}`
@@ -139,9 +141,11 @@ export class EngineLife {
 
   async #pull(signal: AbortSignal): Promise<void> {
     let reason: string | undefined
+    let isStopped = false
     try {
       await this.approach.pull(signal)
     } catch (error) {
+      isStopped = isNotAllowed(error)
       reason = `${this.#options.weights.label}: ${(error as Error).message}`
     }
     // a load that began meanwhile has a progress and an outcome of its own
@@ -149,6 +153,12 @@ export class EngineLife {
     if (reason === undefined && this.#state === 'failed' && this.#life !== undefined)
       return void this.#load(this.#life.signal)
     this.#become(this.#state, reason)
+    if (isStopped) this.#resume = () => void this.pull()
+  }
+
+  /** Goes on with a download that was stopped, from where it stood. */
+  resumeDownload(): void {
+    this.#resume?.()
   }
 
   pin(pinned: boolean): void {
@@ -211,6 +221,7 @@ export class EngineLife {
   }
 
   async #cannotLoad(error: Error, life: AbortSignal, signal: AbortSignal): Promise<void> {
+    if (isNotAllowed(error)) return this.#waitForDownloads(error.message)
     if (error instanceof NoRoom && error.ever) return this.#waitForRoom(error.message, life)
     if (isForGood(error)) return this.#refuseWeights(error.message, life, signal)
     this.#retry.later(RECHECK_MS, () => void this.#load(life))
@@ -224,6 +235,17 @@ export class EngineLife {
     const retryAfterSeconds = NO_ROOM_RETRY_SECONDS
     this.#drop(new ShoalError('cell_unavailable', reason, { retryAfterSeconds }))
     if (this.pinned) this.#retry.later(RECHECK_MS, () => void this.#load(life))
+  }
+
+  /** Waits until downloads are allowed again, which is not a failure either. */
+  #waitForDownloads(why: string): void {
+    const { preloaded } = this.#tenure
+    const reason = `${this.#options.weights.label}: ${why}`
+    this.#tenure.preloaded = false
+    this.#become('cold', reason)
+    this.#resume = () => void this.load(preloaded)
+    const retryAfterSeconds = RECHECK_MS / 1000
+    this.#drop(new ShoalError('cell_unavailable', reason, { retryAfterSeconds }))
   }
 
   #waitForLeftover(life: AbortSignal): void {
@@ -313,6 +335,7 @@ export class EngineLife {
   }
 
   #become(state: ModelState, reason?: string): void {
+    this.#resume = undefined
     this.#state = state
     this.#reason = reason?.slice(0, MAX_REASON_LENGTH)
     if (state !== 'loading') {
@@ -328,6 +351,10 @@ const isForGood = (error: Error): boolean =>
   error instanceof GgufError ||
   error instanceof NoRoom ||
   (error instanceof DownloadError && error.again === 'never')
+
+/** True for a download that the coordinator does not allow now. */
+const isNotAllowed = (error: unknown): boolean =>
+  error instanceof DownloadError && error.again === 'allowed'
 
 /** Error for requests while the engine is stopped. */
 export const createStoppedError = (): ShoalError =>

@@ -155,6 +155,11 @@ export class Engine {
     return this.#life.pull()
   }
 
+  /** Goes on with a download that was stopped; no effect on any other engine. */
+  resumeDownload(): void {
+    this.#life.resumeDownload()
+  }
+
   /** A pinned model is not unloaded for others or for want of requests. */
   pin(pinned: boolean): void {
     this.#life.pin(pinned)

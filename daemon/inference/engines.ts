@@ -143,6 +143,11 @@ export class Engines {
     return { entry, engine: { submit } }
   }
 
+  /** Goes on with the downloads that were stopped, as they are allowed again. */
+  resumeDownloads(): void {
+    for (const engine of this.#engines) engine.resumeDownload()
+  }
+
   /** The engine of a model id, with its whole life. */
   engine(model: string): Engine | undefined {
     return this.#byModel.get(model)?.engine

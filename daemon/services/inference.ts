@@ -77,6 +77,7 @@ export const inferenceService = ({
   }
   const catalogue = extend(registered, configured)
   const folder = modelFolder({ configured, catalogue, config, places })
+  folder.setStopped(registered?.downloads === 'off')
   const shared = { clock: systemClock, spawn: engineSpawner(logger), logger }
   const tuner = tuning && new Tuner(tuning, { ...shared, now: Date.now })
   const engines = new Engines(catalogue, config, {
@@ -110,8 +111,10 @@ export const inferenceService = ({
     },
     models,
     setRegistered: async wanted => {
+      folder.setStopped(wanted?.downloads === 'off')
       const ownBefore = ownIds
       const next = extend(wanted, catalogue)
+      if (wanted?.downloads !== 'off') engines.resumeDownloads()
       if (isDeepStrictEqual(next, catalogue)) {
         if (!isDeepStrictEqual(ownIds, ownBefore)) engines.notify()
         return

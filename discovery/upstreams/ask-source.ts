@@ -127,6 +127,7 @@ const send = async (
   const request = {
     ...prepared,
     headers: { ...prepared.headers, ...conditions },
+    staysOnHost: source.staysOnHost === true,
     connectSeconds: CONNECT_SECONDS,
     totalSeconds: leftMs / 1000,
     maxBytes: maxBytesOf(source),

@@ -81,13 +81,15 @@ const placeOf = (url: URL): { url: URL; socketPath?: string } => {
 }
 
 const followRedirect = (request: TransportRequest, location: string): TransportRequest => {
-  const { url, method, hasSecret, isConfigured } = request
+  const { url, method, hasSecret, isConfigured, staysOnHost } = request
   const next = URL.parse(location, url.href)
   if (next === null || !/^https?:$/.test(next.protocol) || method !== 'GET')
     throw new SendError('refused', 'it was redirected to an address that is not followed')
   if (url.protocol === 'https:' && next.protocol === 'http:')
     throw new SendError('refused', 'it was redirected from https to http')
   const isSameHost = next.host === url.host
+  if (!isSameHost && staysOnHost)
+    throw new SendError('refused', 'it was redirected to another host, which is not followed')
   if (!isSameHost && hasSecret)
     throw new SendError('refused', 'it was redirected to another host, which must not get the key')
   next.hash = ''

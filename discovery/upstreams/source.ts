@@ -30,6 +30,8 @@ export interface Source {
   timeoutSeconds?: number
   /** Most bytes of an answer; 5 MiB by default. */
   maxBytes?: number
+  /** True for a source whose redirects are followed on its own host only. */
+  staysOnHost?: boolean
   /** Where a key goes, and whether the source works without. */
   key?: SourceKey
   /** Settings beside address and key, for `upstreams.sources.<id>`; each has a default or is optional. */

@@ -9,6 +9,8 @@ export interface TransportRequest {
   hasSecret: boolean
   /** True when shoal or the operator named the host; any other is judged before it is asked. */
   isConfigured: boolean
+  /** True when a redirect to another host is refused. */
+  staysOnHost: boolean
   connectSeconds: number
   /** Longest time of the request with all redirects. */
   totalSeconds: number

@@ -33,7 +33,8 @@ export const commandPages = (
   ])
 }
 
-const visibleCommands = (command: Command): Command[] => {
+/** Commands to document: neither hidden ones nor `help`. */
+export const visibleCommands = (command: Command): Command[] => {
   const helper = command.createHelp()
   return helper.visibleCommands(command).filter(each => each.name() !== 'help')
 }

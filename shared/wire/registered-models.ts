@@ -30,6 +30,8 @@ const ModelAlias = z.strictObject({ id: ModelId, model: ModelId })
 export const RegisteredModels = z.strictObject({
   entries: z.array(RegisteredModel).max(MAX_REGISTERED),
   aliases: z.array(ModelAlias).max(MAX_REGISTERED),
+  /** `off` while the egress of the coordinator is: the cell downloads none of these models. */
+  downloads: z.literal('off').exactOptional(),
 })
 export type RegisteredModels = z.infer<typeof RegisteredModels>
 

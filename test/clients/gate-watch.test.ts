@@ -3,6 +3,9 @@ import type { ApiCall } from '../../clients/cli/api.ts'
 import { watchGates } from '../../clients/cli/gate-watch.ts'
 import type { CliSession } from '../../clients/cli/session.ts'
 import { ShoalError } from '../../shared/errors.ts'
+import { temporaryFolder } from '../coordinator/store/temporary.ts'
+import { createApiDocument, fakeCoordinator } from '../support/fake-coordinator.ts'
+import { hasPython, runInTerminal, SHOAL } from '../support/shoal-program.ts'
 
 const request = (id: string, parts: object = {}) => ({
   id,
@@ -32,7 +35,7 @@ const scene = (requests: object[], refuse?: string) => {
       }
       calls.push(call)
       if (refuse !== undefined) throw new ShoalError('forbidden', refuse)
-      return { state: 'approved' }
+      return { state: call.path.endsWith('/reject') ? 'blocked' : 'approved' }
     },
   }
   const write = (text: string) => {
@@ -42,7 +45,7 @@ const scene = (requests: object[], refuse?: string) => {
   return { session, calls, lists, out: () => out }
 }
 const answerWith = (...answers: string[]) => ({
-  ask: async () => answers.shift() ?? '',
+  ask: async (): Promise<string | undefined> => answers.shift() ?? '',
   signal: new AbortController().signal,
   wait: async () => {},
 })
@@ -58,6 +61,7 @@ t.test('each request is shown in full, oldest first, and decided by the operator
     ],
   )
   t.match(out(), /plan +\{"release":"1\.4"\}/)
+  t.match(out(), /^rejected$/m, 'it is named as it was asked for')
   t.match(out(), /skipped/)
   t.match(out(), /evidence +none\n/, 'what nobody gave is no word of a program')
   t.match(out(), /missing +1 approval\n/, 'one is not many')
@@ -132,15 +136,40 @@ t.test('an answer that is no verb is asked for again', async t => {
   t.equal(out().split('please answer').length - 1, typos.length)
 })
 
-t.test('the end of the input decides nothing', async t => {
-  const { session, calls } = scene([request('gate_1')])
-  const over = new AbortController()
-  const ask = async () => {
-    over.abort()
-    return ''
+t.test('Ctrl-C, Ctrl-D and the end of the input decide nothing', async t => {
+  for (const answers of [[], ['a'], ['r'], ['what', 'a']]) {
+    const { session, calls, out } = scene([request('gate_1')])
+    await watchGates(session, { ...answerWith(), ask: async () => answers.shift() }, true)
+    t.strictSame(calls, [])
+    t.match(out(), /skipped\n$/)
   }
-  await watchGates(session, { ...answerWith(), ask, signal: over.signal }, true)
-  t.strictSame(calls, [])
+})
+
+t.test('keys that leave a prompt decide nothing on a terminal', { skip: !hasPython }, async t => {
+  const document = createApiDocument([['GET', '/v1/gates', { group: 'gates', verb: 'list' }]])
+  const { url, asked } = await fakeCoordinator(t, ({ path, method }) => {
+    if (path === '/v1/openapi.json') return [200, document]
+    return method === 'GET' ? [200, { requests: [request('gate_1')], next: null }] : undefined
+  })
+  const env = { HOME: await temporaryFolder(t), SHOAL_URL: url, SHOAL_KEY: 'k' }
+  for (const key of ['\u0003', '\u0004', 'half a reason\u0003']) {
+    const { code, out } = await runInTerminal([process.execPath, SHOAL, 'gates', 'watch'], {
+      env,
+      steps: [
+        { wait: '[a/r/s]', type: 'a\r' },
+        { wait: 'why?', type: key },
+      ],
+    })
+    t.equal(code, 0)
+    t.match(out, 'skipped')
+  }
+  const once = [process.execPath, SHOAL, 'gates', 'watch', '--once']
+  const steps = [{ wait: '[a/r/s]', type: 's\r' }]
+  t.equal((await runInTerminal(once, { env, steps })).code, 0, '--once ends after the last one')
+  t.strictSame(
+    asked.filter(({ method }) => method === 'POST'),
+    [],
+  )
 })
 
 t.test("only other people's requests are listed", async t => {

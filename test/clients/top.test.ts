@@ -1,8 +1,12 @@
 import t from 'tap'
+import { drawRepeatedly } from '../../clients/cli/live-screen.ts'
 import type { CliSession } from '../../clients/cli/session.ts'
 import { top } from '../../clients/cli/top.ts'
 import { type TopCell, type TopData, topView } from '../../clients/cli/top-view.ts'
 import { ShoalError } from '../../shared/errors.ts'
+import { temporaryFolder } from '../coordinator/store/temporary.ts'
+import { fakeCoordinator } from '../support/fake-coordinator.ts'
+import { hasPython, runInTerminal, SHOAL } from '../support/shoal-program.ts'
 
 const cell = (name: string, other: Partial<TopCell> = {}): TopCell => ({
   id: `cell_${name}`,
@@ -144,6 +148,38 @@ t.test('shoal top', async t => {
         !ends,
       )
       t.match(written.at(-1), /1049l/, 'the screen is put back')
+    }
+  })
+
+  t.test('reads keys while it draws, and gives the terminal back', async t => {
+    for (const answer of [undefined, () => Promise.reject(new ShoalError('forbidden', 'no'))]) {
+      const left = new AbortController()
+      const seen: string[] = []
+      const readKeys = () => {
+        seen.push('raw')
+        return () => void seen.push('restored')
+      }
+      const wait = async () => left.abort()
+      const { signal } = left
+      const terminal = { isTTY: true, screen: () => PLAIN, signal, wait, readKeys }
+      const draw = drawRepeatedly(terminal, () => {}, answer ?? (async () => ''))
+      await (answer === undefined ? draw : t.rejects(draw, { code: 'forbidden' }))
+      t.strictSame(seen, ['raw', 'restored'])
+    }
+  })
+
+  t.test('ends with q, without an echo of it', { skip: !hasPython }, async t => {
+    const { url } = await fakeCoordinator(t, ({ path }) => {
+      const { cells, utilization, alerts } = fleet([cell('a')])
+      if (path === '/v1/cells') return [200, { cells }]
+      return [200, path === '/v1/alerts' ? alerts : utilization]
+    })
+    const env = { HOME: await temporaryFolder(t), SHOAL_URL: url, SHOAL_KEY: 'k' }
+    for (const key of ['q', '\u0003', '\u0004']) {
+      const steps = [{ wait: 'cells 1/1', type: key }]
+      const { code, out } = await runInTerminal([process.execPath, SHOAL, 'top'], { env, steps })
+      t.equal(code, 0)
+      t.ok(out.endsWith('\u001b[?1049l'), 'the screen is put back, and nothing stands behind it')
     }
   })
 

@@ -34,18 +34,55 @@ t.test('the programs of a service have pages with their commands', async t => {
   t.match(readPage('man/man8/shoal-coordinator-token.8.gz'), 'shoal-coordinator token create')
 })
 
-t.test('the completion of each shell is shipped', async t => {
-  for (const path of [
-    'bash-completion/completions/shoal',
-    'zsh/vendor-completions/_shoal',
-    'fish/vendor_completions.d/shoal.fish',
+t.test('the completion of each program is in the folders of the shells', async t => {
+  const packed = [...(await manualFiles(['shoald'])).keys()]
+  t.strictSame(packed.toSorted(), [
+    'bash-completion/completions/shoald',
+    'fish/vendor_completions.d/shoald.fish',
+    'man/man8/shoald.8.gz',
+    'zsh/vendor-completions/_shoald',
   ])
-    t.match(files.get(path), '_complete', path)
-  t.equal(
-    (await manualFiles(['shoald'])).size,
-    1,
-    'a package has only what belongs to its commands',
+  for (const program of ['shoal', 'shoald', 'shoal-coordinator']) {
+    t.match(files.get(`bash-completion/completions/${program}`), `complete -F _${program} `)
+    t.match(files.get(`zsh/vendor-completions/_${program}`), `#compdef ${program}\n`)
+    t.match(files.get(`fish/vendor_completions.d/${program}.fish`), `complete -c ${program} `)
+  }
+})
+
+t.test('the completion of a service has its commands, flags and their values', async t => {
+  const rows = (program: string) =>
+    [...(files.get(`bash-completion/completions/${program}`) ?? '').matchAll(/^ {4}'(.*)'$/gm)]
+      .map(([, row = '']) => row.split('\t').slice(0, 2).join(' > '))
+      .toSorted()
+  const daemon = rows('shoald')
+  const wanted = [...commands].flatMap(([name, { help }]) => [
+    `shoald > ${name}`,
+    ...help.flags
+      .flatMap(line => /^--[\w-]+/.exec(line) ?? [])
+      .map(flag => `shoald ${name} - > ${flag}`),
+  ])
+  t.strictSame(
+    wanted.filter(row => !daemon.includes(row)),
+    [],
   )
+  for (const row of [
+    'shoald --inference-gpu > off',
+    'shoald - > --retune',
+    'shoald estop > release',
+    'shoald devices --format > json',
+    'shoald join --token-file > :files',
+  ])
+    t.ok(daemon.includes(row), row)
+  const coordinator = rows('shoal-coordinator')
+  for (const row of [
+    'shoal-coordinator key create --role > operator_admin',
+    'shoal-coordinator store copy --from > sqlite',
+    'shoal-coordinator --http-tls-cert-file > :files',
+    'shoal-coordinator --broker-mode > external',
+    'shoal-coordinator backup verify > :files',
+    'shoal-coordinator key list - > --format',
+  ])
+    t.ok(coordinator.includes(row), row)
 })
 
 const hasMan = spawnSync('man', ['--version']).status === 0

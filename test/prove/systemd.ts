@@ -148,6 +148,17 @@ const CHAT = "shoal chat --model my-model 'What is a cell?'"
 const ASK_HEALTH = 'curl -sk --max-time 2 https://shoal.example:7070/healthz'
 const DROP_IN = '/etc/systemd/system/shoal-coordinator.service.d'
 
+/** What the package and its service have put on the cell. */
+const OF_THE_CELL = [
+  ...[
+    '/var/lib/shoald',
+    '/var/lib/private/shoald',
+    '/var/cache/shoald',
+    '/var/cache/private/shoald',
+  ],
+  ...['/etc/shoal/shoald.yaml', '/etc/systemd/system/multi-user.target.wants/shoald.service'],
+]
+
 const listFaults = ({ coordinator, cell }: Machines): Check[] => {
   const answers = () => followUntil('the model answers', () => coordinator.run(CHAT), /\w+ \w+/)
   const isListedAs = (state: RegExp) =>
@@ -273,17 +284,16 @@ const listFaults = ({ coordinator, cell }: Machines): Check[] => {
         for (const machine of [coordinator, cell]) await machine.cutPower()
         for (const machine of [coordinator, cell]) await machine.boot()
         await answers()
-        requireText(await coordinator.run('shoal-coordinator audit verify'), /ok|valid|intact/i)
+        requireText(await coordinator.run('shoal-coordinator audit verify'), /^ok +true$/m)
       },
     ],
     [
       'purge removes the state, the settings and the service',
       async () => {
         await cell.run('dpkg --purge shoald')
-        const left =
-          'ls -d /var/lib/shoald /var/lib/private/shoald /etc/shoal/shoald.yaml 2>/dev/null || true'
-        const found = await cell.run(left)
+        const found = await cell.run(`ls -d ${OF_THE_CELL.join(' ')} 2>/dev/null || true`)
         if (found.trim() !== '') throw new Error(`left behind: ${found}`)
+        requireText(await cell.run('pgrep --full "[s]hoald.mjs" || echo none'), /^none$/m)
         await isListedAs(/stopped/)
       },
     ],

@@ -49,6 +49,15 @@ export const contractSkills = () => {
     }),
     defineSkill({
       ...facts,
+      id: 'fix-cell-task',
+      description: 'Goes on by itself, on a cell.',
+      effect: 'write',
+      mode: 'task',
+      input: z.strictObject({ on: z.array(CellRef).max(9) }),
+      run: ({ on }) => say(on.join()),
+    }),
+    defineSkill({
+      ...facts,
       id: 'fix-write',
       description: 'Writes.',
       effect: 'write',

@@ -81,7 +81,7 @@ export const governanceScene = async (
       fleet: { serves: (id: string) => id === 'model-a:7b' },
     },
   })
-  const { app, demo, keys, store } = scene
+  const { app, demo, fleet, keys, store } = scene
   const events: CloudEvent[] = []
   scene.events.subscribe('', event => void events.push(event))
   const call = async (
@@ -107,7 +107,7 @@ export const governanceScene = async (
     return [response.headers['content-type'], response.body]
   }
   const { agents: sessions, knowledge, flows } = scene.views
-  return { app, demo, call, text, keys, store, agents: sessions, knowledge, flows, events }
+  return { app, demo, call, text, fleet, keys, store, agents: sessions, knowledge, flows, events }
 }
 
 const overrideServes = (opened: ReturnType<typeof openFleet>, serves: Fleet['serves']) => {

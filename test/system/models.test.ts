@@ -28,6 +28,9 @@ const fromHub = readFileSync(weights('from-hub.gguf', 5))
 const hub = await startHub(t, {
   'acme/tiny/v1/x.gguf': { content: remote },
   [`acme/own/${HUB_COMMIT}/own-Q8_0.gguf`]: { content: fromHub },
+  'acme/renamed/main/own-Q8_0.gguf': { content: fromHub, movedTo: 'acme/own' },
+  'acme/moved/main/x.gguf': { content: fromHub, movedTo: 'http://127.0.0.2:1/acme/own' },
+  'acme/circle/main/x.gguf': { content: fromHub, movedTo: 'acme/circle' },
 })
 
 const entry = { kind: 'chat', minimum_tier: 'free', context_length: 512 }
@@ -231,9 +234,11 @@ t.test(
   'a file of the hub is pinned to its commit, pulled, and kept when its model comes back',
   async t => {
     const before = folderOfModels()
-    const { status, body } = await add({ model: 'hub/own', source: 'hf:acme/own/own-Q8_0.gguf' })
+    const named = { model: 'hub/own', source: 'hf:acme/renamed/own-Q8_0.gguf' }
+    const { status, body } = await add(named)
     const sha256 = hash('sha256', fromHub)
-    t.match([status, body], [201, { sha256, weights: `hf:acme/own/own-Q8_0.gguf@${HUB_COMMIT}` }])
+    const weights = `hf:acme/own/own-Q8_0.gguf@${HUB_COMMIT}`
+    t.match([status, body], [201, { sha256, weights }], 'under the present name of the repository')
     await standingOf('hub/own', ({ state }) => state !== null)
     t.match(await ask('POST', '/v1/catalogue/hub%2Fown/pull', {}), { status: 200 })
     await standingOf('hub/own', ({ file_bytes }) => file_bytes === fromHub.length)
@@ -273,6 +278,8 @@ t.test('a model that cannot be is refused with the remedy', async t => {
     [{ ...free, source: 'acme/own' }, 422, /shoal models search acme\/own lists the files/],
     [{ ...free, source: 'hf:acme/own/other.gguf' }, 422, /it has own-Q8_0.gguf/],
     [{ ...free, source: 'hf:acme/absent/x.gguf' }, 422, /wants a token/],
+    [{ ...free, source: 'hf:acme/moved/x.gguf' }, 503, /redirected to another host, which is not/],
+    [{ ...free, source: 'hf:acme/circle/x.gguf' }, 503, /redirected more than 3 times/],
     [{ ...free, source: 'https://models.example/x.gguf' }, 422, /--sha256, or --unchecked/],
     [{ ...free, source: 'http://models.example/x.gguf' }, 422, /use https/],
     [{ ...free, path: own, on: ['cell_00000000000000000000000000'] }, 404, /shoal cells list/],
@@ -324,9 +331,9 @@ t.test('a cell asks no server of its own network for an added model', async t =>
 })
 
 t.test('the hub is searched for models, and a repository for its files', async t => {
-  const { body } = await ask('GET', '/v1/hub/models?query=acme%2Fown')
-  t.match(body, {
-    models: [],
-    files: [{ source: 'hf:acme/own/own-Q8_0.gguf', bytes: fromHub.length, licence: 'apache-2.0' }],
-  })
+  const file = { source: 'hf:acme/own/own-Q8_0.gguf', bytes: fromHub.length, licence: 'apache-2.0' }
+  for (const name of ['own', 'renamed']) {
+    const { body } = await ask('GET', `/v1/hub/models?query=acme%2F${name}`)
+    t.match(body, { models: [], files: [file] }, name)
+  }
 })

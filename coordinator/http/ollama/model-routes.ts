@@ -83,7 +83,7 @@ export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (ap
     const id = modelIdOf(models, asked)
     const entry = models.find(model => model.id === id)
     if (entry === undefined)
-      throw new ShoalError('model_not_found', `model ${JSON.stringify(asked)} is not available`, {
+      throw new ShoalError('model_not_found', `model '${asked}' not found`, {
         param: 'model',
       })
     await modelFacts.prepare([entry], request.tenantId)

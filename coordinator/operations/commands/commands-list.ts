@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
 import { CellRef } from '../cell-field.ts'
 import { findCursorRow, NextCursor, PAGE } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
@@ -17,7 +18,9 @@ export default defineOperation({
     ...PAGE,
   }),
   output: z.object({ commands: z.array(CommandView), next: NextCursor }),
-  run: async ({ cell_id, before, limit }, { commands }) => {
+  run: async ({ cell_id, before, limit }, { commands, cells }) => {
+    if (cell_id !== undefined && (await cells.get(cell_id)) === undefined)
+      throw new ShoalError('not_found', `no cell ${cell_id}`, { param: 'cell_id' })
     const found = await commands.list({
       limit,
       ...(cell_id === undefined ? {} : { cellId: cell_id }),

@@ -4,7 +4,7 @@ const Reference = z.string().min(1).max(128)
 
 /** A device that is to be changed: its id or whole name. */
 export const DeviceRef = Reference.describe(
-  'Id or whole name of a device, or a unique beginning of its id.',
+  'Id or whole name of a device, or at least `dev_` and eight characters of its id.',
 )
 
 /** A device that is to be read or stopped: a beginning of its name is enough. */

@@ -1,8 +1,11 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
 import { SimilarDeviceRef } from './device-ref.ts'
-import { resolveStopTarget } from './estop-target.ts'
+import { resolveStopTargets } from './estop-target.ts'
 import { EstopReason, EstopView, estopViewOf } from './estop-view.ts'
+
+/** Length of the longest name that a cell may announce. */
+const MAX_NAME = 253
 
 export default defineOperation({
   id: 'devices-estop',
@@ -19,19 +22,23 @@ export default defineOperation({
     cell: z
       .string()
       .min(1)
-      .max(64)
+      .max(MAX_NAME)
       .exactOptional()
-      .describe('Stop the devices of a cell, by id or name.'),
+      .describe('Stop the devices of a cell, by id or name; of all cells with this name.'),
     device: SimilarDeviceRef.exactOptional(),
     reason: EstopReason.describe('Why, for the people who see the stop.'),
   }),
   examples: [{ all: true, reason: 'smoke in the hall' }],
-  output: EstopView,
+  output: EstopView.extend({
+    also: z
+      .array(EstopView)
+      .describe('Further stops of this call, one for each other cell with this name.'),
+  }),
   run: async ({ reason, ...wanted }, context) => {
     const { estops, actor } = context
-    return estopViewOf(
-      await estops.engage(resolveStopTarget(wanted, context), reason, actor),
-      context,
-    )
+    const targets = await resolveStopTargets(wanted, context)
+    const reached = await Promise.all(targets.map(target => estops.engage(target, reason, actor)))
+    const [first, ...also] = reached.map(one => estopViewOf(one, context))
+    return { ...(first as NonNullable<typeof first>), also }
   },
 })

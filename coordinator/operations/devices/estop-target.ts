@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { StopTarget } from '../../estop/widen.ts'
 import type { Context } from '../context.ts'
+import { listAnnounced, readNamedCells } from '../named-cells.ts'
 
 interface WantedTarget {
   all?: boolean
@@ -10,38 +12,63 @@ interface WantedTarget {
 }
 
 /**
- * Resolves what a caller wants to stop. A name that nothing has is refused: a stop that holds nothing
- * would only look like one. Throws `invalid_request`, `not_found` and `conflict`.
+ * Resolves what a caller wants to stop: several cells where they have the same name. A name that
+ * nothing has is refused: a stop that holds nothing would only look like one. Throws
+ * `invalid_request`, `not_found`, and `conflict` for the beginning of several devices.
  */
-export const resolveStopTarget = (
+export const resolveStopTargets = async (
   { all, site, cell, device }: WantedTarget,
-  { fleet, devices }: Pick<Context, 'fleet' | 'devices'>,
-): StopTarget => {
+  views: Pick<Context, 'cells' | 'fleet' | 'devices'>,
+): Promise<StopTarget[]> => {
+  const { devices } = views
   const given = [all === true || undefined, site, cell, device].filter(one => one !== undefined)
   if (given.length !== 1)
     throw new ShoalError(
       'invalid_request',
       'give exactly one of all, site, cell and device to stop',
     )
-  if (device !== undefined) return { scope: 'device', target: devices.findSimilar(device).id }
-  if (site !== undefined) return { scope: 'site', target: requireSite(site, devices) }
-  if (cell !== undefined) return { scope: 'cell', target: requireCell(cell, fleet) }
-  return { scope: 'all', target: null }
+  if (device !== undefined) return [{ scope: 'device', target: devices.findSimilar(device).id }]
+  if (site !== undefined) return [{ scope: 'site', target: requireSite(site, devices) }]
+  if (cell === undefined) return [ALL]
+  const ids = await findCells(cell, views)
+  // past this number one stop of everything is sooner at its cells
+  if (ids.length > MAX_CELLS) return [ALL]
+  return ids.map(target => ({ scope: 'cell', target }))
 }
 
-/** Takes an id, or a name that one cell has: nobody looks an id up in an emergency. */
-const requireCell = (cell: string, fleet: Context['fleet']): string => {
-  if (fleet.cell(cell) !== undefined) return cell
-  const [named, ...others] = [...fleet.cells()].filter(({ announce }) => announce?.name === cell)
-  if (named === undefined) throw new ShoalError('not_found', `no cell ${cell}`, { param: 'cell' })
-  if (others.length === 0) return named.id
-  const ids = [named, ...others].map(({ id }) => id).slice(0, MAX_NAMED)
-  throw new ShoalError('conflict', `${cell} is the name of several cells: ${ids.join(', ')}`, {
-    param: 'cell',
-  })
+const ALL: StopTarget = { scope: 'all', target: null }
+
+/** Most cells with one name that are stopped each by itself. */
+const MAX_CELLS = 64
+
+/** Longest wait for the store, in milliseconds; it is asked only for a name that is not in memory. */
+const STORE_MS = 500
+
+/**
+ * Cells with this id or whole name; several are all stopped, for nobody looks an id up in an
+ * emergency. Throws `not_found`, also while the store does not answer.
+ */
+const findCells = async (
+  cell: string,
+  { cells, fleet }: Pick<Context, 'cells' | 'fleet'>,
+): Promise<string[]> => {
+  if (fleet.cell(cell) !== undefined) return [cell]
+  const names = new Set([cell])
+  const announced = listAnnounced(names, fleet)
+  if (announced.length > 0) return announced.map(({ id }) => id)
+  const over = new AbortController()
+  const late = sleep(STORE_MS, undefined, { signal: over.signal }).catch(() => undefined)
+  const read = readNamedCells(names, { cells, fleet }).catch(() => undefined)
+  const stored = await Promise.race([read, late]).finally(() => over.abort())
+  if (stored !== undefined && stored.length > 0) return stored.map(({ id }) => id)
+  const why =
+    stored === undefined
+      ? ' is connected, and the store does not answer now; write the id, or stop a site or all'
+      : ''
+  throw new ShoalError('not_found', `no cell ${cell}${why}`, { param: 'cell' })
 }
 
-/** Sites or cells that an error names at most. */
+/** Sites that an error names at most. */
 const MAX_NAMED = 10
 
 const requireSite = (site: string, devices: Context['devices']): string => {

@@ -94,15 +94,22 @@ export const findCommandedDevice = (
   return isUrgent(similar, command, devices) ? similar : devices.find(reference)
 }
 
-/** True for what the profile of a device announces as urgent: it can only reduce risk. */
+/** Commands that bring a device to rest in every profile of shoal. */
+const HALTS: ReadonlySet<string> = new Set(['stop', 'hold', 'land'])
+
+/**
+ * True for what the profile of a device announces as urgent: it can only reduce risk. While no
+ * profile is known here, nothing can be sent, and the refusal of a halt must say that alone.
+ */
 export const isUrgent = (
   { cellId, alsoOn, facts }: Device,
   command: string,
   devices: DeviceViews['devices'],
 ): boolean => {
   const profiles = [cellId, ...alsoOn].map(one => devices.profile({ cellId: one, facts }))
-  const { verbs = [] } = profiles.find(one => one !== undefined) ?? {}
-  return verbs.some(({ verb, urgent }) => verb === command && urgent === true)
+  const profile = profiles.find(one => one !== undefined)
+  if (profile === undefined) return HALTS.has(command)
+  return profile.verbs.some(({ verb, urgent }) => verb === command && urgent === true)
 }
 
 /**

@@ -9,6 +9,8 @@ import type { UrgentDeviceCommand } from './plan-device-command.ts'
 /** Most cells that one urgent command is sent to. */
 export const MAX_CELLS = 32
 const END_MS = 30_000
+/** Longest wait for a cell that is not connected here: another coordinator may reach it. */
+const AWAY_END_MS = 5000
 /** Longest wait for the other cells once the one that counts has brought the device to rest. */
 const OTHERS_MS = 1000
 
@@ -41,13 +43,15 @@ export const runOnEveryCell = async (
     return cell !== undefined && isPresent(cell.presence) && isUrgentOn(cell, request)
   })
   const cellIds = [...new Set([request.cellId, device.cellId, ...others])].slice(0, MAX_CELLS)
-  const isOwnerHere = isPresent(fleet.cell(device.cellId)?.presence ?? 'unknown')
+  const isHere = (cellId: string): boolean => isPresent(fleet.cell(cellId)?.presence ?? 'unknown')
+  const isOwnerHere = isHere(device.cellId)
   const done = new AbortController()
   const until = AbortSignal.any([signal, done.signal])
   const ends = await Promise.allSettled(
     cellIds.map(async cellId => {
       const made = await commands.create({ ...request, cellId, mode: 'live' }, actor)
-      const end = await commandEnd(commands, made, { timeoutMs: END_MS, signal: until })
+      const timeoutMs = isHere(cellId) ? END_MS : AWAY_END_MS
+      const end = await commandEnd(commands, made, { timeoutMs, signal: until })
       const isDecisive = cellId === device.cellId || !isOwnerHere
       if (end.state === 'succeeded' && isDecisive) setTimeout(() => done.abort(), OTHERS_MS).unref()
       return end

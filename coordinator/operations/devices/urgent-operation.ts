@@ -5,7 +5,7 @@ import { defineOperation, type Operation } from '../operation.ts'
 import { DeviceCommandView, deviceCommandViewOf } from './device-command-view.ts'
 import { SimilarDeviceRef } from './device-ref.ts'
 import { prepareDeviceCommand, type UrgentDeviceCommand } from './plan-device-command.ts'
-import { runDeviceCommand } from './run-device-command.ts'
+import { RUN_SECONDS, runDeviceCommand } from './run-device-command.ts'
 
 /** The operation for a verb that can only reduce risk: it needs no plan and no approval. */
 export const defineUrgentOperation = (
@@ -19,6 +19,7 @@ export const defineUrgentOperation = (
     path: `/v1/devices/{device_id}/${verb}`,
     access: 'operator',
     effect: 'gated',
+    timeoutSeconds: RUN_SECONDS,
     isEmergency: true,
     input: z.strictObject({ device_id: SimilarDeviceRef }),
     output: DeviceCommandView,

@@ -30,7 +30,10 @@ export const RequestView = z.object({
   summary: z.string(),
   status: Status,
   gate_id: z.string(),
-  requester: z.string().nullable().describe('Name of the requester; null once they are erased.'),
+  requester: z
+    .string()
+    .nullable()
+    .describe('Name of the requester; null once they are erased, and while it cannot be read.'),
   requester_id: z.string(),
   approvals_missing: z.int(),
   /** Reason why the request ended or can never pass. */
@@ -60,7 +63,8 @@ export const viewAll = async (
   context: Pick<Context, 'gates' | 'now' | 'people'>,
 ): Promise<RequestView[]> => {
   const ids = new Set(requests.map(({ requesterId }) => requesterId))
-  const names = await context.people.names([...ids])
+  // a decision is stored by now: a name that cannot be read must not hide it
+  const names = await context.people.names([...ids]).catch(() => new Map<string, string>())
   return requests.map(request => {
     const name = names.get(request.requesterId)
     const requester = name === undefined ? null : escapeHidden(name)

@@ -23,8 +23,14 @@ export default defineOperation({
   output: RequestView.extend({ approval: Approval }),
   run: async ({ request_id, plan }, context) => {
     const caller = callerOf(context)
-    const used = await context.gates.consume(request_id, caller, { plan })
-    const approval = await context.gates.approval(request_id, { tenantId: caller.tenantId })
+    const taken: { approval?: Approval } = {}
+    // taken with the use: a read after the commit may fail, when the approval is already used up
+    const runInTransaction = async (_trx: unknown, approval: Approval) => {
+      taken.approval = approval
+    }
+    const used = await context.gates.consume(request_id, caller, { plan, runInTransaction })
+    const { approval = await context.gates.approval(request_id, { tenantId: caller.tenantId }) } =
+      taken
     return { ...(await viewOne(used, context)), approval }
   },
 })

@@ -102,12 +102,16 @@ export class CallPipeline implements Pipeline {
     return { kind: 'task', taskId: (answer as Begun).task_id, isReplay: replayed }
   }
 
-  /** Begins a task. The input is checked first, so that an invalid one is refused at once. */
+  /**
+   * Begins a task. The input is checked and the names of cells are resolved first, so that a wrong
+   * one is refused at once, and all turns mean the same cells.
+   */
   async #begin({ operation, input, caller, cellId }: Call): Promise<Begun> {
     const tasks = this.#parts.tasks()
     if (tasks === undefined) throw new ShoalError('internal', 'this process cannot run tasks')
     parseInput(operation, input)
-    const begun = await tasks.begin({ operation, input: input as object, caller, cellId })
+    const named = await resolveCells(operation, input as object, cellId, this.#parts.views())
+    const begun = await tasks.begin({ operation, caller, ...named })
     begun.start()
     return { task_id: begun.taskId }
   }

@@ -3,6 +3,7 @@ import { CELL_ID } from '../../../shared/ids.ts'
 import { CELL_FIELD, listCellFields } from '../cell-field.ts'
 import type { Views } from '../context.ts'
 import type { Declaration } from '../declaration.ts'
+import { type NamedCell, readNamedCells } from '../named-cells.ts'
 import type { Call } from './invocation.ts'
 
 type CellViews = Pick<Views, 'cells' | 'fleet'>
@@ -21,8 +22,9 @@ export const resolveCells = async (
   const fields = listCellFields(schema)
   const given = input as Input
   const typed = [cellId, ...fields.flatMap(name => given[name])]
-  if (!typed.some(isName)) return { input, cellId }
-  const cells = await listNamedCells(views)
+  const names = new Set(typed.filter(isName))
+  if (names.size === 0) return { input, cellId }
+  const cells = await readNamedCells(names, views)
   const resolve = (value: unknown, param: string): unknown =>
     isName(value) ? findCell(cells, value, param) : value
   const resolved = fields.flatMap(name => {
@@ -40,39 +42,23 @@ export const resolveCells = async (
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && !CELL_ID.test(value)
 
-interface NamedCell {
-  id: string
-  name: string
-}
-
-/** Enrolled cells by the name that lists show. */
-const listNamedCells = async ({ cells, fleet }: CellViews): Promise<NamedCell[]> =>
-  (await cells.list())
-    .filter(({ revokedAt }) => revokedAt === undefined)
-    .map(({ id, name }) => ({ id, name: fleet.cell(id)?.announce?.name ?? name }))
-
 /** Cells that an error names at most. */
 const MAX_NAMED = 10
 
 /**
- * Returns the id of the only cell with this whole name. A cell chooses its name, so one that is also
- * the beginning of the id of another cell stands for both.
+ * Returns the id of the only cell with this whole name; the value itself where no cell has it.
+ * Beginnings of ids are no names here, so that a cell may be called `cell` or `01`.
  */
 const findCell = (cells: readonly NamedCell[], value: string, param: string): string => {
-  if (cells.some(({ id }) => id === value)) return value
   const named = cells.filter(({ name }) => name === value)
-  if (named.length === 0) return value
-  const meant = cells.filter(cell => named.includes(cell) || hasIdPrefix(cell, value))
   const [only] = named
-  if (meant.length === 1 && only !== undefined) return only.id
-  const listed = meant.slice(0, MAX_NAMED).map(({ id, name }) => `${name} (${id})`)
-  const more = meant.length > listed.length ? ` and ${meant.length - listed.length} more` : ''
+  if (only === undefined) return value
+  if (named.length === 1) return only.id
+  const listed = named.slice(0, MAX_NAMED).map(({ id, name }) => `${name} (${id})`)
+  const more = named.length > listed.length ? ` and ${named.length - listed.length} more` : ''
   throw new ShoalError(
     'conflict',
-    `${value} matches ${meant.length} cells: ${listed.join(', ')}${more}; use an id`,
+    `${value} matches ${named.length} cells: ${listed.join(', ')}${more}; use an id`,
     { param },
   )
 }
-
-const hasIdPrefix = ({ id }: NamedCell, value: string): boolean =>
-  id.startsWith(value) || id.startsWith(`cell_${value}`)

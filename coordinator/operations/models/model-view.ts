@@ -14,6 +14,10 @@ export const ModelPath = z.strictObject({ model: ModelId.describe('Id of the mod
 
 const Count = z.number().nonnegative().nullable()
 
+export const ModelOrigin = z
+  .enum(['configuration', 'added', 'alias'])
+  .describe('`added` by an operator while the coordinator runs.')
+
 /** A model on one cell. Null where the cell reports nothing. */
 const CellStanding = z.object({
   cell_id: z.string(),
@@ -42,9 +46,7 @@ export const ModelDetails = z.object({
   id: z.string(),
   kind: z.enum(MODEL_KINDS),
   minimum_tier: z.enum(TIER_NAMES),
-  origin: z
-    .enum(['configuration', 'added', 'alias'])
-    .describe('`added` by an operator while the coordinator runs.'),
+  origin: ModelOrigin,
   alias_of: z.string().nullable(),
   aliases: z.array(z.string()),
   weights: z.string(),
@@ -75,7 +77,7 @@ export const describeModel = (views: Views, id: string): ModelDetails => {
     id,
     kind: entry.kind,
     minimum_tier: entry.minimum_tier,
-    origin: registered === undefined ? 'configuration' : aliasOf === null ? 'added' : 'alias',
+    origin: findOrigin(views.models, id),
     alias_of: aliasOf,
     aliases: views.models.aliasesOf(id),
     weights: nameWeights(entry.weights),
@@ -86,6 +88,12 @@ export const describeModel = (views: Views, id: string): ModelDetails => {
     on: [...listCells(views, id)],
     cells: listStandings(views, id),
   }
+}
+
+export const findOrigin = (models: Views['models'], id: string): z.input<typeof ModelOrigin> => {
+  const registered = models.find(id)
+  if (registered === undefined) return 'configuration'
+  return registered.aliasOf === undefined ? 'added' : 'alias'
 }
 
 /** Ids of the cells that an added model, or the model of an alias, is for; all when empty. */

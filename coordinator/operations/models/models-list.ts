@@ -5,7 +5,7 @@ import { isOperator } from '../../keys/key.ts'
 import { modelsOfTier } from '../../quota/tier-models.ts'
 import type { Context } from '../context.ts'
 import { defineOperation } from '../operation.ts'
-import { describeModel } from './model-view.ts'
+import { describeModel, findOrigin, ModelOrigin } from './model-view.ts'
 
 const ModelView = z.object({
   id: z.string().describe('Id to send as `model` in requests.'),
@@ -21,6 +21,7 @@ const ModelView = z.object({
   cells: z.int().describe('Cells that are ready, and cells that could load the model.'),
   owned_by: z.string(),
   note: z.string(),
+  origin: ModelOrigin,
   weights: z.string().nullable().describe('`bundled-demo` for the weights shipped with shoal.'),
   reason: z
     .string()
@@ -48,7 +49,7 @@ export default defineOperation({
         .map(entry => {
           const view = modelView(entry, routing.router.pools(entry.id, tenantId))
           const reason = sees && view.state !== 'ready' ? findReason(context, entry.id) : null
-          return { ...view, reason }
+          return { ...view, origin: findOrigin(context.models, entry.id), reason }
         }),
     }
   },
@@ -61,7 +62,7 @@ const findReason = (context: Context, id: string): string | null =>
 const modelView = (
   entry: CatalogueEntry,
   pools: Pool[],
-): Omit<z.input<typeof ModelView>, 'reason'> => {
+): Omit<z.input<typeof ModelView>, 'origin' | 'reason'> => {
   const { id, kind, minimum_tier, context_length, owned_by, note } = entry
   const engines = pools.flatMap(pool => pool.engines)
   const cells_ready = engines.filter(({ ready }) => ready).length

@@ -45,10 +45,10 @@ export default defineOperation({
     const [, owner, repository, revision = 'main'] = REPOSITORY.exec(query) ?? []
     if (owner !== undefined && repository !== undefined) {
       const found = await findRepository(upstreams, { owner, repository, revision }, signal)
-      const { isGated: gated, licence } = found
+      const { id, isGated: gated, licence } = found
       const at = revision === 'main' ? '' : `@${revision}`
       const files = found.files.map(({ path, bytes }) => ({
-        source: `hf:${owner}/${repository}/${path}${at}`,
+        source: `hf:${id}/${path}${at}`,
         bytes,
         licence,
         gated,

@@ -32,6 +32,10 @@ export interface ModelFolderOptions {
 
 type OnProgress = (bytes: number, totalBytes: number | undefined) => void
 
+/** Reason of a stopped download; the coordinator says when it may go on. */
+const EGRESS_OFF =
+  'the download is stopped because egress is off (upstreams.egress of the coordinator); it goes on once that is on'
+
 /** Disk space left free for everything else. */
 const RESERVE_BYTES = 256 * 1024 * 1024
 
@@ -43,9 +47,21 @@ export class ModelFolder {
   /** Sizes of the files being downloaded, once known. */
   readonly #coming = new Map<string, number>()
   #turn: Promise<void> = Promise.resolve()
+  /** Aborted while weights that the cell's own configuration does not name are not downloaded. */
+  #stop = new AbortController()
 
   constructor(options: ModelFolderOptions) {
     this.#options = options
+  }
+
+  /**
+   * Stops the downloads of weights that the cell's own configuration does not name, or allows them
+   * again. What has come so far is kept.
+   */
+  setStopped(isStopped: boolean): void {
+    if (isStopped === this.#stop.signal.aborted) return
+    if (isStopped) this.#stop.abort(new DownloadError(EGRESS_OFF, 'allowed'))
+    else this.#stop = new AbortController()
   }
 
   /** Resolves at once when the weights are there. @throws DownloadError */
@@ -55,6 +71,8 @@ export class ModelFolder {
     const { stallSeconds, clock, wait, hubTokenFile } = this.#options
     const { isOwn = () => true, allowed = [] } = this.#options
     const isTrusted = weights.fromHub === true || isOwn(weights)
+    const wanted = isOwn(weights) ? signal : AbortSignal.any([signal, this.#stop.signal])
+    wanted.throwIfAborted()
     const authorization = weights.fromHub ? await bearer(hubTokenFile) : undefined
     const begin = (abort: AbortSignal, tell: (at: [number, number | undefined]) => void) =>
       download({
@@ -70,7 +88,7 @@ export class ModelFolder {
         signal: abort,
         ...(wait !== undefined && { wait }),
       }).finally(() => this.#coming.delete(file))
-    await this.#downloads.join(file, begin, at => onProgress(...at), signal)
+    await this.#downloads.join(file, begin, at => onProgress(...at), wanted)
   }
 
   /** Runs one check at a time, as two at once would claim the same free space. */

@@ -10,6 +10,8 @@ export default defineSource({
   rate: { requests: 400, perSeconds: 300 },
   rateWithKey: { requests: 900, perSeconds: 300 },
   concurrency: 4,
+  // a repository that was renamed is answered with a redirect to its new name
+  staysOnHost: true,
   key: { ...BEARER_TOKEN, isRequired: false },
   licence: null,
   attribution: 'Model data: Hugging Face Hub',

@@ -70,6 +70,13 @@ t.test('one question is asked with words, standard input, or both', async t => {
       { role: 'user', content: 'hi' },
     ],
   })
+  await shoal(env, ['chat', '--model', 'model-b', 'hi'])
+  t.equal(asked.at(-1)?.model, 'model-b:3b', 'the beginning of an id is enough')
+  for (const wrong of ['nosuch', 'e'])
+    t.match(await shoal(env, ['chat', '--model', wrong, 'hi']), {
+      code: 66,
+      err: `shoal: there is no chat model ${wrong} (model_not_found)\nshoal models list`,
+    })
   t.match(await shoal(env, ['chat', '-'], ' \n'), { code: 64, err: /the message is empty/ })
 })
 
@@ -85,7 +92,7 @@ t.test(
         { wait: '> ', type: 'hello\r' },
         { wait: 'you said <hello>', type: '/model b\r' },
         { wait: 'there is no chat model b', type: '/model model\r' },
-        { wait: 'may be model-a:7b, model-b:3b: write more of it', type: '/model model-b\r' },
+        { wait: 'may be model-a:7b, model-b:3b (invalid_request)', type: '/model model-b\r' },
         { wait: '* model-b:3b', type: '/system Be brief.\r' },
         { wait: 'instructions: Be brief.', type: '"""one\r' },
         { wait: '. ', type: 'two"""\r' },
@@ -126,7 +133,8 @@ t.test('Ctrl-C ends an answer, and Ctrl-D the session', { skip: !hasPython }, as
       { wait: 'you said <wait>', type: '\u0003' },
       { wait: 'interrupted', type: 'half a li\u0003' },
       { wait: '> ', type: '\u0003' },
-      { wait: 'Ctrl-D or /exit ends the session', type: 'again\r' },
+      { wait: 'Ctrl-D or /exit ends the session', type: '/history\r' },
+      { wait: 'user: wait', type: 'again\r' },
       { wait: 'you said <again>', type: '\u0004' },
     ],
   })
@@ -136,4 +144,18 @@ t.test('Ctrl-C ends an answer, and Ctrl-D the session', { skip: !hasPython }, as
     ['user', 'assistant', 'user'],
     'what arrived of an answer stays in the conversation',
   )
+})
+
+t.test('a wrong model and an unfinished message end a session', { skip: !hasPython }, async t => {
+  const { env, asked } = await scene(t)
+  const chat = [process.execPath, SHOAL, 'chat']
+  const wrong = await runInTerminal([...chat, '--model', 'nosuch'], { env })
+  t.equal(wrong.code, 66)
+  t.match(wrong.out, 'there is no chat model nosuch')
+  const steps = [
+    { wait: '> ', type: '"""half\r' },
+    { wait: '. ', type: '\u0004' },
+  ]
+  t.equal((await runInTerminal(chat, { env, steps })).code, 0)
+  t.strictSame(asked, [], 'nothing was sent')
 })

@@ -3,10 +3,11 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { splitLine } from '../../../clients/cli/split-line.ts'
+import { manualFiles } from '../../../packaging/manual.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
 import { createApiDocument, fakeCoordinator } from '../../support/fake-coordinator.ts'
 import {
@@ -46,6 +47,15 @@ const document = createApiDocument([
   ['GET', '/v1/gates/{gate_id}', { group: 'gates', verb: 'check' }],
   ['GET', '/v1/gates/requests', { group: 'gates', verb: 'requests' }],
   ['GET', '/v1/gates/requests/{request_id}', { group: 'gates', verb: 'show' }],
+  ['POST', '/v1/gates/requests/{request_id}/approve', { group: 'gates', verb: 'approve' }],
+  ['DELETE', '/v1/catalogue/{model}', { group: 'models', verb: 'remove' }],
+  [
+    'POST',
+    '/v1/devices/{device_id}/commands',
+    { group: 'devices', verb: 'run', words: ['command'] } as never,
+    body({ properties: { command: { type: 'string' } } }),
+  ],
+  ['GET', '/v1/commands', { group: 'commands', verb: 'list' }],
   ['GET', '/v1/skills/{skill_id}', { group: 'skills', verb: 'show' }],
   [
     'POST',
@@ -58,6 +68,12 @@ const document = createApiDocument([
 
 const KEY = `svc-dev-abcdefgh_${'k'.repeat(40)}`
 
+const CATALOGUE = [
+  { id: 'a:7b', kind: 'chat', origin: 'configuration' },
+  { id: 'a:9b', kind: 'chat', origin: 'added' },
+  { id: 'embed-a', kind: 'embedding', origin: 'configuration' },
+]
+
 /** Coordinator with a few lists; the last cell has a name that a shell would run. */
 const scene = async (t: Parameters<typeof fakeCoordinator>[0]) => {
   const home = await temporaryFolder(t)
@@ -66,6 +82,11 @@ const scene = async (t: Parameters<typeof fakeCoordinator>[0]) => {
     if (path === '/v1/cells')
       return [200, { cells: [{ id: 'cell_1' }, { id: 'cell_2' }, { id: 'cell_$(touch_x)' }] }]
     if (path === '/v1/gates') return [200, { gates: [{ gate_id: 'gate.release' }] }]
+    if (path === '/v1/gates/requests?state=pending&others=true')
+      return [200, { requests: [{ id: 'gate_8' }] }]
+    if (path === '/v1/devices/rover-1')
+      return [200, { commands: [{ command: 'move-to' }, { command: 'stop' }] }]
+    if (path === '/v1/catalogue') return [200, { models: CATALOGUE }]
     if (path === '/v1/gates/requests') return [200, { requests: [{ id: 'gate_9' }] }]
     return path === '/v1/models' ? [200, { data: [{ id: 'a:7b' }, { id: 'a:9b' }] }] : undefined
   })
@@ -106,6 +127,16 @@ t.test('groups, verbs, flags, values and ids are completed', async t => {
     ],
     [['gate', 'check', ''], ['gate.release']],
     [['gates', 'show', ''], ['gate_9']],
+    [['gates', 'approve', ''], ['gate_8']],
+    [
+      ['devices', 'run', 'rover-1', ''],
+      ['move-to', 'stop'],
+    ],
+    [['models', 'remove', ''], ['a:9b']],
+    [
+      ['chat', '--model', ''],
+      ['auto', 'a:7b', 'a:9b'],
+    ],
     [['skill', 'show', ''], ['formation']],
     [['skill', 'run', ''], ['formation']],
     [['skill', 'run', 'formation', '--sh'], ['--shape']],
@@ -202,7 +233,13 @@ const lacks = (shell: string, needsTerminal = false): string | false => {
   return needsTerminal && !hasPython ? 'python3, which opens a terminal, is not installed' : false
 }
 
-/** A folder with a `shoal` that completes as the program does, and shows what it would get. */
+const SERVICES = ['shoald', 'shoal-coordinator']
+const serviceFiles = await manualFiles(SERVICES)
+
+/**
+ * A folder with a `shoal` that completes as the program does, and shows what it would get; the
+ * services only show it, and their completion is in the folders of a package.
+ */
 const pathWith = (home: string): string => {
   mkdirSync(join(home, 'bin'))
   const script = `#!/bin/sh
@@ -210,6 +247,12 @@ case $1 in _complete|completion) exec '${process.execPath}' '${SHOAL}' "$@" ;; e
 echo "<$*>"
 `
   writeFileSync(join(home, 'bin', 'shoal'), script, { mode: 0o755 })
+  for (const name of SERVICES)
+    writeFileSync(join(home, 'bin', name), '#!/bin/sh\necho "<$*>"\n', { mode: 0o755 })
+  for (const [path, text] of serviceFiles) {
+    mkdirSync(join(home, dirname(path)), { recursive: true })
+    writeFileSync(join(home, path), text)
+  }
   writeFileSync(join(home, 'rules.yaml'), '')
   return `${join(home, 'bin')}:${process.env.PATH}`
 }
@@ -221,11 +264,21 @@ const TYPED = [
   ['shoal policy change ru\t', '<policy change rules.yaml>'],
   ['shoal gate check ga\t', '<gate check gate.release>'],
   ['shoal --format=js\t', '<--format=json>'],
+  ['shoald do\t--fo\tj\t', '<doctor --format json>'],
+  ['shoald join url --token-f\tru\t', '<join url --token-file rules.yaml>'],
+  ['shoald est\trel\t--reas\tx', '<estop release --reason x>'],
+  ['shoald --config=ru\t', '<--config=rules.yaml>'],
+  [
+    'shoal-coordinator --state-dir join key cr\t--ti\tfr\t',
+    '<--state-dir join key create --tier free>',
+  ],
+  ['shoal-coordinator backup rest\tru\t', '<backup restore rules.yaml>'],
+  ['shoal-coordinator --log-l\twar\t', '<--log-level warn>'],
 ] as const
 
 t.test('bash completes at the tab key', { skip: lacks('bash', true) }, async t => {
   const { env, home } = await scene(t)
-  const first = `cd ${home}; source <(shoal completion bash); echo rea''dy\r`
+  const first = `cd ${home}; source <(shoal completion bash);${SERVICES.map(name => ` source bash-completion/completions/${name};`).join('')} echo rea''dy\r`
   const steps = TYPED.map(([line], i) => ({
     wait: i === 0 ? 'ready\r\n' : '>\r\n',
     type: `${line}\r`,
@@ -241,7 +294,7 @@ t.test('bash completes at the tab key', { skip: lacks('bash', true) }, async t =
 t.test('zsh completes at the tab key', { skip: lacks('zsh', true) }, async t => {
   const { env, home } = await scene(t)
   const first =
-    `cd ${home}; autoload -Uz compinit; compinit -u -d ${home}/dump; unsetopt zle_bracketed_paste;` +
+    `cd ${home}; fpath=(${home}/zsh/vendor-completions $fpath); autoload -Uz compinit; compinit -u -d ${home}/dump; unsetopt zle_bracketed_paste;` +
     ` source <(shoal completion zsh); echo rea''dy\r`
   const steps = TYPED.map(([line], i) => ({
     wait: i === 0 ? 'ready\r\n' : '>\r\n',
@@ -272,15 +325,27 @@ words=(shoal cells l); CURRENT=3; _shoal`
 t.test('fish completes', { skip: lacks('fish') }, async t => {
   const { env, home } = await scene(t)
   const script = `shoal completion fish | source
+for file in fish/vendor_completions.d/*; source $file; end
 complete -C 'shoal cell show '
 complete -C 'shoal cells li'
 complete -C 'shoal cell load cell_1 a:9'
 complete -C 'shoal --format=js'
-complete -C 'shoal policy change ru'`
+complete -C 'shoal policy change ru'
+complete -C 'shoald do'
+complete -C 'shoald doctor --format j'
+complete -C 'shoald estop rel'
+complete -C 'shoald estop release '
+complete -C 'shoald --config=ru'
+complete -C 'shoal-coordinator --state-dir join key create --tier=f'
+complete -C 'shoal-coordinator backup restore ru'`
   // the coordinator of the scene answers in this process, which must not be blocked
   const { stdout } = await run('fish', ['--no-config', '-c', script], {
     env: { ...env, PATH: pathWith(home) },
     cwd: home,
   })
-  t.equal(stdout, 'cell_1\ncell_2\nlist\tx\na:9b\n--format=json\nrules.yaml\n')
+  const services = [
+    'doctor\tChecks this cell and suggests remedies; the daemon may be ru',
+    ...['json', 'release', '--config=rules.yaml', '--tier=free', 'rules.yaml', ''],
+  ].join('\n')
+  t.equal(stdout, `cell_1\ncell_2\nlist\tx\na:9b\n--format=json\nrules.yaml\n${services}`)
 })

@@ -11,12 +11,14 @@ const document = createApiDocument([
   ['GET', '/v1/cells', { group: 'cells', verb: 'list' }],
   ['GET', '/v1/cells/{cell_id}', { group: 'cells', verb: 'show' }],
   ['GET', '/v1/load', { group: 'load', verb: 'show' }],
+  ['GET', '/v1/alerts', { group: 'alerts', verb: 'list' }],
 ])
 
 const HOSTILE = 'a\u001b[2J\u202e: - # "x"\nb'
 
 const scene = async (t: Test) => {
   let looks = 0
+  let isDegraded = false
   const { url, asked } = await fakeCoordinator(t, ({ path }) => {
     if (path === '/v1/openapi.json') return [200, document]
     if (path === '/v1/cells')
@@ -30,10 +32,15 @@ const scene = async (t: Test) => {
         },
       ]
     if (path === '/v1/cells/cell_1') return [200, { id: 'cell_1', looks: Math.ceil(++looks / 2) }]
+    if (path === '/v1/alerts')
+      return [200, { data_state: 'empty', fleet_degraded: isDegraded, alerts: [] }]
     return path === '/v1/load' ? [200, { percent: 4 }] : undefined
   })
   const env = { HOME: await temporaryFolder(t), SHOAL_URL: url, SHOAL_KEY: 'k' }
-  return { env, asked, run: (...args: string[]) => shoal(env, args) }
+  const degrade = () => {
+    isDegraded = true
+  }
+  return { env, asked, degrade, run: (...args: string[]) => shoal(env, args) }
 }
 
 t.test('an answer is printed as text, table, JSON, YAML or ids', async t => {
@@ -65,6 +72,18 @@ t.test('an answer is printed as text, table, JSON, YAML or ids', async t => {
   t.match(await run('gates', 'watch', '-o', 'yaml'), { code: 64, err: /choices are json/ })
   const failed = await run('cells', 'show', 'no', '-o', 'yaml')
   t.match(parse(failed.err), { error: { code: 'not_found' } })
+  t.notMatch(failed.err, '{', 'it is written as YAML')
+  const usage = await run('chat', '-o', 'yaml', 'hi')
+  t.match(parse(usage.err), { error: { code: 'wrong_usage', type: 'invalid_request_error' } })
+})
+
+t.test('an empty list is one line on a terminal', { skip: !hasPython }, async t => {
+  const { env, run, degrade } = await scene(t)
+  const look = () => runInTerminal([process.execPath, SHOAL, 'alerts', 'list'], { env })
+  t.equal((await look()).out, 'no alerts\r\n')
+  t.match((await run('alerts', 'list')).out, /fleet_degraded +false/, 'a pipe has the whole answer')
+  degrade()
+  t.match((await look()).out, /fleet_degraded +true/, 'nothing of importance is left out')
 })
 
 t.test('--watch prints what is new into a pipe, until it is ended', async t => {

@@ -85,6 +85,7 @@ const scene = async (t: Test, next: string | null = null) => {
         : [404, createError('not_found', `no cell ${unknown}`, 'on')]
     }
     if (path.startsWith('/v1/usage')) return [200, { buckets: [] }]
+    if (path === '/v1/cells/lab/drain') return [200, { id: DESK, drained: true }]
     const ids = path.split('/').slice(3).map(decodeURIComponent)
     const isKnown = known.some(id => ids.includes(id))
     const isModel = !ids.includes('models') || ids.includes('model-a:7b')
@@ -113,10 +114,13 @@ t.test('a value stands for one object by its id, its name, or the beginning of a
     ['gate.release', ['gate.release']],
     ['release', ['gate.release'], []],
     ['01', [ROVER, ARM, 'cell_01zz'], []],
-    ['01m7whzrgvd7cyagessq0m12h8', [ARM]],
+    ['01m7whzrgvd7cyagessq0m12h8', [ARM], []],
+    ['cell_01m7whz', [ROVER, ARM], []],
+    ['cell_01m7whzr', [ROVER, ARM]],
+    ['cell_01m7whzrgvd7cyagessq0m12h8', [ARM]],
     ['nobody', []],
     // a cell chooses its name: it must not take the place of another
-    ['01m7whz', [ROVER, ARM, 'cell_01zz']],
+    ['01m7whz', [ROVER, ARM, 'cell_01zz'], ['cell_01zz']],
     ['cell', []],
     ['cell_', []],
   ] as const) {
@@ -124,6 +128,13 @@ t.test('a value stands for one object by its id, its name, or the beginning of a
     t.strictSame(idsOf(matchObjects(known, value)), ids, value)
     t.strictSame(idsOf(matchForChange(known, value)), toChange, `${value}, to change it`)
   }
+})
+
+t.test('a change reports the object of a name, also one that the coordinator knows', async t => {
+  const { run } = await scene(t)
+  t.match(await run('cells drain lab'), { code: 0, err: `lab is ${DESK}\n` })
+  t.equal((await run(`cells drain ${DESK}`)).err, '', 'an id needs no explanation')
+  t.notMatch((await run('cells drain nobody')).err, ' is cell_', 'nothing was changed')
 })
 
 t.test('names and beginnings of ids are accepted where an id is asked for', async t => {
@@ -135,7 +146,7 @@ t.test('names and beginnings of ids are accepted where an id is asked for', asyn
     ['cells show 01m9', `/v1/cells/${DESK}`],
     ['cells metrics desk', `/v1/cells/${DESK}/metrics`],
     ['cells load rover model-a:7b', `/v1/cells/${ROVER}/models/model-a%3A7b/load`],
-    ['gates approve 01m7x', '/v1/gates/requests/gate_01m7xxxxxxxxxxxxxxxxxxxxxx/approve'],
+    ['gates approve gate_01m7xxxx', '/v1/gates/requests/gate_01m7xxxxxxxxxxxxxxxxxxxxxx/approve'],
     ['gates check major', '/v1/gates/gate.major-release'],
     ['usage list --cell-id rover', `/v1/usage?cell_id=${ROVER}`],
     ['usage list --cell-id nobody', '/v1/usage?cell_id=nobody'],
@@ -160,13 +171,19 @@ t.test('a new join token is followed by the line for the new cell', async t => {
 
 t.test('a value that stands for several objects lists them, and nothing happens', async t => {
   const { run, calls } = await scene(t)
-  const many = await run('cells drain 01m7whz')
+  const many = await run('cells drain cell_01m7whzr')
   t.match(many, { code: 65, out: '' })
-  t.match(many.err, /cell_id "01m7whz" stands for 2 objects; write more of the id/)
+  t.match(many.err, /cell_id "cell_01m7whzr" stands for 2 objects; write more of the id/)
   t.match(many.err, `  ${ROVER}  rover\n  ${ARM}  arm\n`)
   t.notOk(calls().some(({ path }) => path === `/v1/cells/${ROVER}/drain`))
-  for (const line of ['cells drain rove', 'cells load rover model-a', 'models remove model-a'])
-    t.match(await run(line), { code: 66 }, `${line}: a change needs the whole name`)
+  for (const line of [
+    'cells drain rove',
+    'cells drain 01m9aaaaaaaa',
+    'cells drain cell_01m9aaa',
+    'cells load rover model-a',
+    'models remove model-a',
+  ])
+    t.match(await run(line), { code: 66 }, `${line}: a change needs the whole name or id`)
   t.notOk(calls().some(({ path }) => path.includes('7b') || path.endsWith(`${ROVER}/drain`)))
   t.match(await run('cells show ro'), { code: 0 }, 'and enough to look')
   t.match(await run('cells show nobody'), { code: 66, err: /shoal cells list lists/ })
@@ -175,7 +192,7 @@ t.test('a value that stands for several objects lists them, and nothing happens'
 
 t.test('a name in a list that is too long to read whole changes nothing', async t => {
   const { run, calls } = await scene(t, 'a-cursor')
-  for (const value of ['arm', '01m9']) {
+  for (const value of ['arm', 'cell_01m9aaaa']) {
     const refused = await run(`cells drain ${value}`)
     t.match(refused, { code: 65, err: /too long to search; write the whole id .+\n {2}cell_/ })
   }

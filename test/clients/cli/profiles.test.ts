@@ -4,8 +4,10 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import t, { type Test } from 'tap'
 import { profilesFile, readProfiles, writeProfiles } from '../../../clients/cli/profiles.ts'
+import { readSecret } from '../../../clients/cli/read-secret.ts'
 import { type CliSettings, resolveSettings } from '../../../clients/cli/settings.ts'
 import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
@@ -160,6 +162,13 @@ t.test('shoal login', async t => {
     t.match(left, { code: 75, out: /nothing was changed/ })
     t.notMatch(left.out, 'abc')
   })
+})
+
+t.test('a half-typed key is not taken when the terminal goes away', async t => {
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => {} })
+  const read = readSecret('key: ', input, () => {})
+  input.end('half')
+  await t.rejects(read, { code: 'client_closed' })
 })
 
 t.test('a profile can have its own certificate authority', async t => {

@@ -32,6 +32,24 @@ t.test('a wrong parameter of a device points to the line that lists the right on
   t.notMatch(step('idempotency_key'), 'devices show')
 })
 
+t.test('a gate and a request in the place of the other point to the command for them', t => {
+  const gates = new Command('shoal').command('gates')
+  const step = (name: string, argument: string, id: string) => {
+    const command = gates.command(name).argument(`<${argument}>`)
+    command.args = [id]
+    return describeFailure(new ShoalError('not_found', 'x'), { format: 'text', command }).text
+  }
+  t.match(step('check', 'gate_id', 'gate_01k'), /a request: shoal gates show gate_01k\n/)
+  t.match(step('show', 'request_id', 'gate.x-y'), /a gate: shoal gates check gate\.x-y shows/)
+  t.notMatch(step('reject', 'request_id', 'gate_01k'), 'this is')
+  t.end()
+})
+
+t.test('only a wrong field points to the help of a command', async t => {
+  t.equal(nextStep(new ShoalError('invalid_request', 'x')), undefined)
+  t.match(nextStep(new ShoalError('invalid_request', 'x', { param: 'a' })), /--help/)
+})
+
 t.test('every error has a next step or is self-explanatory', async t => {
   const saysAll: ErrorCode[] = [
     'conflict',
@@ -42,6 +60,7 @@ t.test('every error has a next step or is self-explanatory', async t => {
     'upgrade_required',
     'headers_too_large',
     'http_version_unsupported',
+    'invalid_request',
   ]
   for (const code of errorCodes.filter(code => !isForPrograms(code) && !saysAll.includes(code)))
     t.match(nextStep(new ShoalError(code, 'x')), /\w+ \w+/, code)
@@ -110,6 +129,8 @@ t.test('the program', async t => {
     for (const [args, code, name, next] of [
       [['cells', 'paint'], 64, 'wrong_usage', /shoal cells --help/],
       [['cels', 'list'], 64, 'wrong_usage', /did you mean .*cells/],
+      [['ps'], 64, 'wrong_usage', /shoal top shows the fleet/],
+      [['cells', 'describe', 'x'], 64, 'wrong_usage', /shoal cells show does this/],
       [['cells'], 64, 'wrong_usage', /one of: .*list/],
       [['cells', 'show'], 64, 'wrong_usage', /usage: shoal cells show <cell_id>/],
       [['cells', 'list', '--nothing'], 64, 'wrong_usage', /--help/],

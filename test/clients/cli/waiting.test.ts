@@ -2,7 +2,9 @@ import t from 'tap'
 import { answerCall } from '../../../clients/cli/answer-call.ts'
 import { followWork, mayTakeLong } from '../../../clients/cli/follow.ts'
 import { createProgress, showWhile } from '../../../clients/cli/progress.ts'
+import { sendWithKey } from '../../../clients/cli/send-with-key.ts'
 import type { OpenSession } from '../../../clients/cli/session.ts'
+import { type ErrorCode, ShoalError } from '../../../shared/errors.ts'
 import { NOT_TAKEN_UP } from '../../../shared/not-taken-up.ts'
 import type { PrintableRows } from '../../../shared/print.ts'
 import { temporaryFolder } from '../../coordinator/store/temporary.ts'
@@ -200,6 +202,96 @@ t.test('a command whose outcome is open is printed with the next step', async t 
   ])
   t.strictSame(await run(command('sent'), 'json'), [], 'a script reads the id')
   t.strictSame(await run(command('succeeded'), 'text'), [])
+})
+
+/** Runs a call whose answer is given, while the cell `c` has this presence. */
+const runCall = async (path: string, answer: object, presence = 'ready') => {
+  const hints: string[] = []
+  const printed: unknown[] = []
+  const session = {
+    format: 'text',
+    progress: idle,
+    settings: { url: 'http://127.0.0.1' },
+    api: { call: async () => answer, get: async () => ({ name: 'cell-1', presence }) },
+    print: (shown: unknown) => printed.push(shown),
+    hint: (text: string) => hints.push(text),
+  }
+  const operation = { exit: undefined, units: {}, isText: false }
+  const call = { method: 'POST', path, callKey: 'key-1' }
+  const failure = await answerCall(session as unknown as OpenSession, call, operation, false).then(
+    () => undefined,
+    (error: { code: string; message: string; step: string }) => error,
+  )
+  t.strictSame(printed, [answer], 'the answer is printed in any case')
+  return { failure, hints }
+}
+
+t.test('a device command without a success is an error that says what to do', async t => {
+  const stop = (state: string) => command(state, { verb: 'stop', cell_id: 'c', expires_at: 'T' })
+  const path = '/v1/devices/rover-1/commands'
+  for (const [state, presence, code, says] of [
+    ['queued', 'dead', 'cell_unavailable', /^NOT confirmed by cell-1, which is not connected/],
+    ['sent', 'ready', 'request_timeout', /^NOT confirmed by cell-1: stop is sent$/],
+    ['expired', 'dead', 'cell_unavailable', /stop is expired$/],
+    ['failed', 'ready', 'internal', /stop is failed$/],
+  ] as const) {
+    const { failure } = await runCall(path, stop(state), presence)
+    t.match(failure, { code, message: says, step: /use its own emergency stop/ }, state)
+  }
+  const { failure } = await runCall('/v1/devices/rover-1/stop', stop('queued'), 'dead')
+  t.match(
+    failure?.step,
+    /^the cell gets it if it connects before T\n[\s\S]*commands show cmd_1 --wait/,
+  )
+  t.equal((await runCall(path, stop('succeeded'))).failure, undefined)
+  const skill = { plan: null, outcome: stop('queued') }
+  t.match((await runCall('/v1/skills/device-command', skill)).failure, { code: 'request_timeout' })
+  t.equal(
+    (await runCall('/v1/skills/device-command', { plan: {}, outcome: null })).failure,
+    undefined,
+  )
+})
+
+t.test('an e-stop that a cell has not confirmed is an error that names the cell', async t => {
+  const missing = { cell_id: 'c', name: 'cell-1', is_connected: false, is_supported: true }
+  const estop = (cells: object[], released_at: string | null = null) => ({
+    estop_id: 'est_1',
+    released_at,
+    cells: { asked: 1, confirmed: 1 - cells.length, missing: cells },
+  })
+  const { failure } = await runCall('/v1/estop', estop([missing]))
+  t.match(failure, {
+    code: 'cell_unavailable',
+    message: 'the e-stop is NOT confirmed by cell-1 (not connected)',
+    step: /use its own emergency stop[\s\S]*shoal devices estops/,
+  })
+  t.match((await runCall('/v1/estop/release', estop([missing], 'T'))).failure, {
+    message: /^the release is NOT confirmed/,
+    step: /stay stopped/,
+  })
+  t.equal((await runCall('/v1/estop', estop([]))).failure, undefined)
+})
+
+t.test('the idempotency key is printed only when the outcome of its call is unknown', async t => {
+  t.strictSame((await runCall('/v1/x', {})).hints, [])
+  const send = async (code: ErrorCode) => {
+    const hints: string[] = []
+    const session = {
+      format: 'text',
+      progress: idle,
+      settings: { url: 'http://127.0.0.1' },
+      hint: (text: string) => hints.push(text),
+    } as unknown as OpenSession
+    const call = { method: 'POST', path: '/v1/x', callKey: 'key-1' }
+    const fail = async () => {
+      throw new ShoalError(code, 'no')
+    }
+    await t.rejects(sendWithKey(session, call, fail), { code })
+    return hints
+  }
+  t.match(await send('coordinator_unavailable'), [/^idempotency key key-1;/])
+  t.match(await send('request_timeout'), [/^idempotency key key-1;/])
+  t.strictSame(await send('conflict'), [], 'a refused call has done nothing')
 })
 
 t.test('an interrupted wait prints the command to check later', async t => {

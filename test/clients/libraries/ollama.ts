@@ -147,7 +147,7 @@ export const testOllama = async (t: Test, { url, keys }: TestStack): Promise<voi
         400,
         /tokens/,
       ],
-      [() => client.show({ model: 'llama3' }), 404, /"llama3" is not available/],
+      [() => client.show({ model: 'llama3' }), 404, /'llama3' not found/],
       [() => client.pull({ model: 'llama3' }), 403, /shoal models add/],
       [() => client.create({ model: 'mine', from: MODEL }), 403, /shoal models add/],
       [() => client.copy({ source: MODEL, destination: 'x' }), 403, /shoal models alias/],

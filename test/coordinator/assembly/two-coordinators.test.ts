@@ -216,7 +216,7 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
         { status: 201, json: { id: 'own:1b', origin: 'added' } },
         {
           status: 409,
-          json: { error: { code: 'conflict', message: /own:1b exists; shoal models/ } },
+          json: { error: { code: 'conflict', message: /own:1b exists already/ } },
         },
       ],
     )

@@ -137,6 +137,23 @@ t.test('a cell is sent no version without an earlier change of another coordinat
   }
   t.strictSame(listMissing(), [])
   t.equal(two.sent.at(-1)?.version, 4)
+  const listDownloads = () =>
+    two.sent.flatMap(({ version, document }) => {
+      const { downloads = 'on' } = document.models as RegisteredModels & object
+      return version > 4 ? [[version, downloads]] : []
+    })
+  for (const egress of ['off', 'off', 'on'] as const) {
+    await one.configs.setEgress(egress)
+    await two.store.revisions.poll()
+    const { version, document } = await one.configs.show('cell_a')
+    t.strictSame(document, { log: { level: 'warn' } })
+    await waitUntil('the other tells the cell', () => two.sent.at(-1)?.version === version)
+  }
+  const expected = [
+    [5, 'off'],
+    [6, 'on'],
+  ]
+  t.strictSame(listDownloads(), expected, 'egress is such a change')
 })
 
 t.test('the alert of a model that no cell serves names the command that says why', t => {

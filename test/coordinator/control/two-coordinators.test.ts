@@ -343,6 +343,7 @@ t.test('a command ends for its creator, whichever coordinator hears the cell', a
     t.teardown(() => stack.disposeAsync())
     const live = { id: CELL, presence: 'ready', announce: { verbs: VERBS, capability: CAPABILITY } }
     return openControl({
+      config: { upstreams: { egress: 'on' } },
       store,
       replicas: set.join(),
       signing: signer as SigningKey,

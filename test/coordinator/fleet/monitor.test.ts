@@ -214,7 +214,7 @@ t.test('models of the catalogue that no cell serves are reported', async t => {
   await pass(1)
   t.strictSame(told.splice(0), ['raised model_unserved'])
   t.match(alerts.raised(), [
-    { part: 'c', level: 'warn', message: /no cell serves c,.*shoal doctor/ },
+    { part: 'c', level: 'warn', message: /no cell serves c,.*shoal models show c/ },
   ])
 
   served.clear()

@@ -12,6 +12,7 @@ import { metricsServer, openMetricsPort } from '../../../coordinator/metrics/met
 import { createQuotaFigures } from '../../../coordinator/metrics/quota-figures.ts'
 import { metricRegistry } from '../../../coordinator/metrics/registry.ts'
 import { createStoreFigures } from '../../../coordinator/metrics/store-figures.ts'
+import type { Views } from '../../../coordinator/operations/context.ts'
 import type { QuotaSubject } from '../../../coordinator/quota/quota.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { appWith, views } from '../../support/app.ts'
@@ -42,7 +43,8 @@ const rig = async (t: Test, handler: CellHandler, parts: Partial<AppParts> = {})
     serves: () => true,
     roundTripsMs: () => [],
   }
-  const app = await appWith({ fleet, views: views({ fleet }), ...parts })
+  const cells = { listNamed: async () => [] } as unknown as Views['cells']
+  const app = await appWith({ fleet, views: views({ fleet, cells }), ...parts })
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(async () => {
     await app.close()

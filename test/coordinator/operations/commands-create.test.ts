@@ -22,7 +22,8 @@ t.test('a command is planned, approved and created in the transaction of its app
   const asked: object[] = []
   const app = await appWith({
     views: views({
-      cells: { get: async () => ({}), list: async () => [] },
+      cells: { get: async () => ({}), listNamed: async () => [] },
+      fleet: { cells: () => [], cell: () => undefined },
       commands: {
         needsApproval: ({ verb, mode }: CommandRequest) => verb === 'fly' && mode === 'live',
         plan: async ({ params }: CommandRequest) => ({

@@ -1,6 +1,11 @@
 import t from 'tap'
+import type { Cell } from '../../../coordinator/fleet/cell.ts'
+import { resolveStopTargets } from '../../../coordinator/operations/devices/estop-target.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { newId } from '../../../shared/ids.ts'
+import { announceDevices } from '../../support/device-facts.ts'
 import { governanceScene } from '../../support/governance.ts'
+import { addCell } from '../control/cell-row.ts'
 
 const ALL = { all: true, reason: 'smoke' }
 
@@ -58,6 +63,54 @@ t.test('a target that nothing has is refused', async t => {
       JSON.stringify(target),
     )
 })
+
+t.test('an e-stop finds cells by their names, and stops all with the same one', async t => {
+  const { call, demo, fleet, store } = await governanceScene(t)
+  const long = 'n'.repeat(253)
+  const ids = [newId('cell'), newId('cell'), newId('cell')].sort() as [string, string, string]
+  for (const id of ids) await addCell(store.ledger, id, '', id === ids[2] ? long : 'enrolled')
+  for (const id of ids.slice(0, 2)) {
+    fleet.admit(id, 0)
+    fleet.birth(id, 1, announceDevices([], { name: 'twin' }))
+  }
+  const stop = (cell: string) => call(demo.operator, 'POST', '/v1/estop', { cell, reason: 'smoke' })
+  t.match(await stop('twin'), {
+    status: 200,
+    json: { target: ids[0], target_name: 'twin', also: [{ target: ids[1], target_name: 'twin' }] },
+  })
+  t.match((await call(demo.operator, 'GET', '/v1/estop')).json, { in_force: 2 })
+  t.match(await stop(long), { status: 200, json: { target: ids[2], also: [] } }, 'by its enrolment')
+  t.match(await stop('enrolled'), { status: 404 }, 'the announced name counts')
+  for (let cells = 0; cells < 63; cells++) {
+    const id = newId('cell')
+    fleet.admit(id, 0)
+    fleet.birth(id, 1, announceDevices([], { name: 'twin' }))
+  }
+  t.match((await stop('twin')).json, { scope: 'all', also: [] }, 'many are stopped with everything')
+})
+
+t.test(
+  'a store that is away or slow hinders no e-stop of a cell that announces itself',
+  async t => {
+    let read = (): Promise<never> => Promise.reject(new ShoalError('store_unavailable', 'away'))
+    const cells = { listNamed: () => read() }
+    const id = newId('cell')
+    const cell = { id, presence: 'ready', announce: announceDevices([], { name: 'crane' }) } as Cell
+    const fleet = { cells: () => [cell], cell: (each: string) => (each === id ? cell : undefined) }
+    const views = { cells, fleet } as unknown as Parameters<typeof resolveStopTargets>[1]
+    const target = [{ scope: 'cell', target: id }]
+    t.strictSame(await resolveStopTargets({ cell: 'crane' }, views), target)
+    t.strictSame(await resolveStopTargets({ cell: id }, views), target)
+    const refusal = {
+      code: 'not_found',
+      message:
+        'no cell lift is connected, and the store does not answer now; write the id, or stop a site or all',
+    }
+    await t.rejects(resolveStopTargets({ cell: 'lift' }, views), refusal)
+    read = () => new Promise(() => {})
+    await t.rejects(resolveStopTargets({ cell: 'lift' }, views), refusal, 'nor is it waited for')
+  },
+)
 
 t.test('only a person releases an e-stop, and every step is recorded', async t => {
   const { call, demo, keys, events } = await governanceScene(t)

@@ -1,6 +1,8 @@
 import t from 'tap'
 import type { CommandRecord } from '../../../coordinator/control/command.ts'
 import { putDevices } from '../../../coordinator/devices/device-rows.ts'
+import { RUN_SECONDS } from '../../../coordinator/operations/devices/run-device-command.ts'
+import { operations } from '../../../coordinator/operations/index.ts'
 import { bumpRevision } from '../../../coordinator/store/revisions.ts'
 import { nextSequence } from '../../../coordinator/store/sequences.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -177,6 +179,8 @@ t.test('a stop needs no plan, approval or key, and reading needs no approval', a
   t.match(stopped.json, { state: 'succeeded', verb: 'stop' })
   t.strictSame(link.executed, [['dev_rover', ['stop']]])
   t.equal((await call(demo.operator, 'POST', '/v1/devices/rover/land', {})).status, 422)
+  for (const each of operations.filter(({ id }) => /^devices-(stop|hold|land)$/.test(id)))
+    t.equal(each.timeoutSeconds, RUN_SECONDS, 'the call outlasts the wait for its cell')
   const hold = { command: 'hold' }
   const held = await call(demo.operator, 'POST', '/v1/devices/rover/commands', hold)
   t.match(held.json.error, { param: 'Idempotency-Key' }, 'no name of a command is exempt')
@@ -290,7 +294,7 @@ t.test('the state of a stop is that of the cell of the device, whatever others d
 })
 
 t.test('a stop passes another cell while that of the device is connected elsewhere', async t => {
-  const { link, announce, call, demo, sent, devices, cellId, store } = await deviceScene(t)
+  const { link, announce, call, demo, sent, devices, fleet, cellId, store } = await deviceScene(t)
   link.add('dev_rover', { name: 'rover' })
   await announce()
   const elsewhere = newId('cell')
@@ -312,8 +316,21 @@ t.test('a stop passes another cell while that of the device is connected elsewhe
     t.match({ status, json }, { status: 200, json: { state: 'succeeded', cell_id: cellId } })
     t.match(json.cells, [{ cell_id: cellId, state: 'succeeded' }, { cell_id: elsewhere }])
   }
+  fleet.forget(cellId)
+  for (const [path, body] of [
+    ['stop', {}],
+    ['commands', { command: 'stop' }],
+  ] as const) {
+    const refused = await call(demo.operator, 'POST', `/v1/devices/rov/${path}`, body)
+    t.match(refused, { status: 503, json: CONNECTED_ELSEWHERE }, 'no whole name or key is wanted')
+  }
+  t.match(await call(demo.operator, 'POST', '/v1/devices/rov/commands', live, 'rov'), {
+    status: 404,
+  })
   t.strictSame(sent, [cellId, cellId])
 })
+
+const CONNECTED_ELSEWHERE = { error: { message: /is not connected to this coordinator/ } }
 
 t.test('a command that is urgent on one cell alone is sent to no other', async t => {
   const { link, announce, call, demo, fleet, sent, devices, cellId, store } = await deviceScene(t)

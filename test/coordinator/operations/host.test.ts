@@ -12,7 +12,7 @@ const rig = async (t: Test, handler: CellHandler) => {
   const cell = (id: string) => cells.find(each => each.id === id)
   const parts = {
     fleet: { cells: () => cells, cell, serves: () => false },
-    cells: { get: async (id: string) => cell(id), list: async () => cells },
+    cells: { get: async (id: string) => cell(id), listNamed: async () => [] },
   } as unknown as Partial<Views>
   const app = await appWith({ views: views(parts) })
   t.teardown(async () => {

@@ -25,7 +25,13 @@ t.test('the catalogue lists the loaded models of cells that the caller may use',
   const { status, json } = await caller(url, demo.enterprise).json('/v1/catalogue')
   t.equal(status, 200)
   const byId = Object.fromEntries(json.models.map((model: { id: string }) => [model.id, model]))
-  t.match(byId['model-a:7b'], { kind: 'chat', state: 'ready', cells_ready: 1, cells: 2 })
+  t.match(byId['model-a:7b'], {
+    kind: 'chat',
+    state: 'ready',
+    cells_ready: 1,
+    cells: 2,
+    origin: 'configuration',
+  })
   t.match(byId['model-b:3b'], { state: 'cold', cells_ready: 0, cells: 1, reason: null })
   t.match(byId['model-c:7b'], { state: 'unavailable', cells: 0, weights: 'bundled-demo' })
   t.not(asked[0], undefined, 'the pools of its tenant are asked for')

@@ -115,7 +115,7 @@ t.test('the pipeline authorizes a call before a task is prepared for it', async 
   const { prepare } = scene(t, 'pending')
   const operation = { id: 'x', access: 'operator' } as never
   const caller = { key: { id: 'key' } as never, tenantId: 'home', requestId: 'req' }
-  t.throws(() => prepare({ operation, input: {}, caller }), {
+  await t.rejects(prepare({ operation, input: {}, caller }), {
     code: 'forbidden',
     message: 'operator {"id":"key"}',
   })

@@ -3,6 +3,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { askUntil } from '../../support/a2a.ts'
 import { contractSkills } from '../../support/contract-skills.ts'
+import { announceDevices } from '../../support/device-facts.ts'
 import { governanceScene } from '../../support/governance.ts'
 import { surfacesOf } from '../../support/surfaces.ts'
 import { addCell } from '../control/cell-row.ts'
@@ -98,9 +99,16 @@ t.test('a cell is named by its id or its whole name', async t => {
   t.strictSame(await ask({ word: 'twin' }), everywhere('refused conflict'))
   for (const word of [rover.slice(0, -1), 'rov', 'gone', 'nobody'])
     t.strictSame(await ask({ word }), everywhere(`done ${word}`), `${word} is left as it is`)
-  await addCell(scene.store.ledger, newId('cell'), '', rover.slice(5, -1))
-  const likeAnId = await ask({ on: [rover.slice(5, -1)] })
-  t.strictSame(likeAnId, everywhere('refused conflict'), 'a cell chooses its name')
+  for (const name of ['cell', 'cell_', '01', rover.slice(5, -1)]) {
+    const id = newId('cell')
+    await addCell(scene.store.ledger, id, '', name)
+    const meant = await ask({ word: name, on: [name] })
+    t.strictSame(
+      meant,
+      everywhere(`done ${id},${id}`),
+      `${name} is a name, not the beginning of ids`,
+    )
+  }
   const [first, second] = [twin, other].sort()
   const { json } = await call(demo.operator, 'POST', '/v1/cells/twin/drain', {})
   t.match(json.error, {
@@ -110,6 +118,53 @@ t.test('a cell is named by its id or its whole name', async t => {
   const model = { model: 'own', path: '/models/own.gguf', on: ['rover'] }
   t.match(await call(demo.operator, 'POST', '/v1/catalogue', model), { json: { on: [rover] } })
   t.match(await call(demo.operator, 'GET', '/v1/cells/rover'), { json: { id: rover } })
+  const listOf = (cell: string) => call(demo.operator, 'GET', `/v1/commands?cell_id=${cell}`)
+  for (const cell of ['rover', gone])
+    t.match(await listOf(cell), { status: 200, json: { commands: [] } }, cell)
+  for (const cell of ['rovr', newId('cell')])
+    t.match(await listOf(cell), { status: 404, json: { error: { param: 'cell_id' } } }, cell)
+})
+
+t.test('a task keeps the id of the cell that its call has named', async t => {
+  const { ledger } = scene.store
+  const [one, other] = [newId('cell'), newId('cell')]
+  await addCell(ledger, one, '', 'loader')
+  const ask = () => onEach(({ call }) => call('fix-cell-task', { on: ['loader'] }, TOLD))
+  const TOLD = { key: demo.operator }
+  t.strictSame(await ask(), { ...everywhere('task'), A2A: `done ${one}` })
+  const kept = () =>
+    ledger.read
+      .selectFrom('task_runs')
+      .select('input_json')
+      .where('operation_id', '=', 'fix-cell-task')
+      .execute()
+  const runs = surfaces.map(() => ({ input_json: JSON.stringify({ on: [one] }) }))
+  t.strictSame(await kept(), runs)
+  await addCell(ledger, other, '', 'loader')
+  t.strictSame(await ask(), everywhere('refused conflict'), 'at once, without a task')
+  t.strictSame(await kept(), runs)
+})
+
+t.test('the name that a cell announces counts, not the one of its enrolment', async t => {
+  const { fleet, store } = scene
+  const ids = [newId('cell'), newId('cell'), newId('cell')].sort() as [string, string, string]
+  const [renamed, quiet, double] = ids
+  const announced = { [renamed]: 'crane', [double]: 'winch' }
+  for (const [i, id] of ids.entries()) {
+    await addCell(store.ledger, id, '', ['lift', 'winch', 'hoist'][i])
+    fleet.admit(id, 0)
+    const name = announced[id]
+    if (name !== undefined) fleet.birth(id, 1, announceDevices([], { name }))
+  }
+  const ask = (word: string) =>
+    onEach(({ call }) => call('fix-cells', { word }, { key: demo.operator }))
+  t.strictSame(await ask('crane'), everywhere(`done ${renamed}`))
+  t.strictSame(await ask('lift'), everywhere('done lift'), 'it is left as it is')
+  t.strictSame(await ask('winch'), everywhere('refused conflict'), 'of both together')
+  const { json } = await call(demo.operator, 'GET', '/v1/cells/winch')
+  t.match(json.error, {
+    message: `winch matches 2 cells: winch (${quiet}), winch (${double}); use an id`,
+  })
 })
 
 t.test('a key without the role is refused', async t => {

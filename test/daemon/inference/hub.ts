@@ -26,7 +26,7 @@ export interface HubFile {
   /** Digest that the hub reports. */
   etag?: string
   size?: number
-  /** The repository has this name now. */
+  /** The repository has this name now, at this hub or another one (an address before the name). */
   movedTo?: string
 }
 
@@ -56,7 +56,11 @@ const answer = (
   const { pathname } = new URL(request.url ?? '', 'http://hub')
   const parts = pathname.slice(1).split('/').map(decodeURIComponent)
   if (parts[0] === 'api') {
-    sendModelInfo(files, parts.slice(2, 4).join('/'), response)
+    const id = parts.slice(2, 4).join('/')
+    const [, file] = Object.entries(files).find(([name]) => name.startsWith(`${id}/`)) ?? []
+    const { movedTo } = file ?? {}
+    if (movedTo === undefined) sendModelInfo(files, id, response)
+    else redirectModelInfo(movedTo, parts.slice(4).join('/'), response)
     return
   }
   const [owner = '', repository = '', , revision = '', ...path] = parts
@@ -82,6 +86,12 @@ const answer = (
 
 /** Commit of every repository. */
 export const HUB_COMMIT = '0123456789abcdef0123456789abcdef01234567'
+
+/** Answers 307, as the hub does for a repository that was renamed. */
+const redirectModelInfo = (movedTo: string, rest: string, response: ServerResponse): void => {
+  const [, host = '', id] = /^(https?:\/\/[^/]+\/)?(.*)$/.exec(movedTo) ?? []
+  response.writeHead(307, { location: `${host || '/'}api/models/${id}/${rest}?blobs=true` }).end()
+}
 
 /** Answers `/api/models/{id}/revision/{revision}?blobs=true` for the files at the commit. */
 const sendModelInfo = (

@@ -1,5 +1,8 @@
+import { hash } from 'node:crypto'
 import { symlinkSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -18,6 +21,7 @@ import { Catalogue } from '../../../shared/catalogue.ts'
 import type { ShoalError } from '../../../shared/errors.ts'
 import { RegisteredModel } from '../../../shared/wire/registered-models.ts'
 import { EngineReport } from '../../../shared/wire/telemetry.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 import { SMALL } from './fixtures.ts'
 import { startService } from './peers.ts'
 import { TestClock } from './test-clock.ts'
@@ -663,4 +667,64 @@ t.test('a cell serves its own model where an added one or an alias has the same 
   const many = Array.from({ length: 300 }, (_, at) => add(`m${at}`, `/srv/${at}.gguf`))
   await service.setRegistered({ entries: many, aliases: [] })
   t.strictSame(served(), before, 'a list that the cell cannot serve changes nothing')
+})
+
+t.test('an added model is downloaded only while the coordinator allows it', async t => {
+  const file = join(t.testdir(), 'tiny.gguf')
+  writeRandomModel(file, SMALL)
+  const content = await readFile(file)
+  const half = Math.floor(content.length / 2)
+  const requests: IncomingMessage[] = []
+  const server = createServer((request, response) => {
+    const from = requests.push(request) === 1 ? 0 : half
+    const range = { 'content-range': `bytes ${from}-${content.length - 1}/${content.length}` }
+    response.writeHead(from > 0 ? 206 : 200, {
+      etag: '"one"',
+      'content-length': content.length - from,
+      ...(from > 0 && range),
+    })
+    if (from > 0) response.end(content.subarray(from))
+    else response.write(content.subarray(0, half))
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const hub_url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const service = await startService(t, [], { hub_url, preload: false })
+  const entry = RegisteredModel.parse({
+    id: 'added',
+    weights: 'hf:acme/tiny/tiny.gguf@v1',
+    sha256: hash('sha256', content),
+    kind: 'chat',
+    minimum_tier: 'free',
+    context_length: 512,
+  })
+  const models = { entries: [entry], aliases: [] }
+  const waitFor = (about: string, isRight: (report: EngineReport) => boolean) =>
+    waitUntil(about, () => service.reports().some(isRight))
+  const isStopped = ({ state, reason = '' }: EngineReport) =>
+    state === 'cold' && reason.includes('stopped because egress is off')
+
+  await service.setRegistered({ ...models, downloads: 'off' })
+  const refused = await service.models.pull('added')
+  t.match(refused, { state: 'cold', reason: /tiny.gguf@v1: .* stopped because egress is off/ })
+  t.equal(requests.length, 0)
+
+  await service.setRegistered(models)
+  await waitFor('half of it is there', ({ downloaded_bytes }) => downloaded_bytes === half)
+  await service.setRegistered({ ...models, downloads: 'off' })
+  await waitFor('it is stopped', isStopped)
+  t.match(await service.models.load('added'), { state: 'cold', reason: /egress is off/ })
+  t.equal(requests.length, 1)
+
+  await service.setRegistered(models)
+  const isWhole = ({ file_bytes }: EngineReport) => file_bytes === content.length
+  await waitFor('all of it is there', isWhole)
+  t.strictSame(
+    requests.map(({ headers }) => headers.range),
+    [undefined, `bytes=${half}-`],
+    'it goes on where it stood',
+  )
 })

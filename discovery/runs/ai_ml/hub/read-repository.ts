@@ -13,6 +13,7 @@ export interface HubFile {
 
 /** A repository of the hub at one commit. */
 export interface HubRepository {
+  /** `owner/name`: the present name of a repository that was renamed. */
   id: string
   commit: string
   licence: string | null
@@ -32,7 +33,10 @@ const Sibling = z.object({
 
 /** Answer of `/api/models/{id}/revision/{revision}?blobs=true` (huggingface_hub, `model_info`). */
 const Repository = z.object({
-  id: z.string().max(256),
+  id: z
+    .string()
+    .max(256)
+    .regex(/^(?!\.+\/)[\w.-]+\/(?!\.+$)[\w.-]+$/),
   sha: z.string().regex(/^[0-9a-f]{40}$/),
   gated: z.union([z.boolean(), z.string()]).nullish(),
   cardData: z.object({ license: z.unknown() }).nullish(),

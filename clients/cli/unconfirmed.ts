@@ -1,0 +1,133 @@
+import type { ErrorCode } from '../../shared/errors.ts'
+import { escapeHidden } from '../../shared/visible.ts'
+import type { Api, ApiCall } from './api.ts'
+import { GuidedError } from './describe-failure.ts'
+import { commandError, isSentCommand, type SentCommand, waitForCommand } from './sent-command.ts'
+
+/** Calls that carry out a command of a device and answer at its end. */
+const DEVICE_COMMANDS = /^\/v1\/(devices\/[^/]+\/(commands|stop|hold|land)|skills\/device-command)$/
+
+/** Commands that bring a device to rest. */
+const STOPS = ['stop', 'hold', 'land']
+
+interface CellFacts {
+  name: string
+  isConnected: boolean
+}
+
+/**
+ * Error for an answer that has arrived although a device may still move: a command without a success,
+ * or an e-stop that a cell has not confirmed. Undefined for every other answer.
+ */
+export const findUnconfirmed = async (
+  api: Pick<Api, 'get'>,
+  { method, path }: Pick<ApiCall, 'method' | 'path'>,
+  answer: unknown,
+): Promise<GuidedError | undefined> => {
+  if (method !== 'POST') return undefined
+  if (isEstop(answer)) return describeEstop(answer)
+  const { outcome } = (answer ?? {}) as { outcome?: unknown }
+  const command = isSentCommand(answer) ? answer : outcome
+  if (!DEVICE_COMMANDS.test(path) || !isSentCommand(command)) return undefined
+  return command.state === 'succeeded' ? undefined : describeCommand(api, command)
+}
+
+type DeviceCommand = SentCommand & {
+  cell_id?: string
+  expires_at?: string
+  reason?: string | null
+  message?: string | null
+}
+
+const describeCommand = async (
+  api: Pick<Api, 'get'>,
+  command: DeviceCommand,
+): Promise<GuidedError> => {
+  const { verb, state, message, reason, cell_id = 'its cell' } = command
+  const end = commandError(command)
+  const cell = await factsOf(api, cell_id)
+  const code: ErrorCode = end ?? (cell.isConnected ? 'request_timeout' : 'cell_unavailable')
+  const why = message ?? reason
+  const said = `${verb} is ${state}${why == null ? '' : ` (${why})`}`
+  const steps = [
+    ...(end === undefined && !cell.isConnected ? [describeLateDelivery(command)] : []),
+    ...(STOPS.includes(verb) ? [OWN_STOP] : []),
+    end === undefined
+      ? `${waitForCommand(command)} waits for the outcome`
+      : `shoal commands show ${escapeHidden(command.id)} shows it`,
+  ]
+  const away = cell.isConnected ? '' : ', which is not connected'
+  return new GuidedError(code, `NOT confirmed by ${cell.name}${away}: ${said}`, steps.join('\n'))
+}
+
+const describeLateDelivery = ({ expires_at }: DeviceCommand): string => {
+  const until = expires_at === undefined ? '' : ` before ${escapeHidden(expires_at)}`
+  return `the cell gets it if it connects${until}`
+}
+
+const OWN_STOP =
+  'the device may still move: use its own emergency stop, or run on the machine of the cell: shoald estop --reason …'
+
+/** Name of a cell and whether it is connected; its id where the coordinator does not say. */
+const factsOf = async (api: Pick<Api, 'get'>, cellId: string): Promise<CellFacts> => {
+  const path = `/v1/cells/${encodeURIComponent(cellId)}`
+  const found = await api.get(path).catch(() => ({}))
+  const { name, presence } = (found ?? {}) as { name?: string | null; presence?: string }
+  return { name: name ?? cellId, isConnected: !AWAY.includes(presence ?? '') }
+}
+
+const AWAY = ['dead', 'stopped', 'suspect', 'unknown']
+
+interface Estop {
+  estop_id: string
+  released_at: string | null
+  cells: {
+    missing: {
+      cell_id: string
+      name: string | null
+      is_connected: boolean
+      is_supported: boolean
+    }[]
+  }
+}
+
+const isEstop = (answer: unknown): answer is Estop => {
+  const { estop_id, cells } = (answer ?? {}) as {
+    estop_id?: unknown
+    cells?: { missing?: unknown }
+  }
+  return typeof estop_id === 'string' && Array.isArray(cells?.missing)
+}
+
+/** Most cells that an error names. */
+const MAX_NAMED = 10
+
+const describeEstop = ({ cells: { missing }, released_at }: Estop): GuidedError | undefined => {
+  if (missing.length === 0) return undefined
+  const named = missing.slice(0, MAX_NAMED).map(({ name, cell_id, is_connected, is_supported }) => {
+    const why = is_connected ? (is_supported ? 'no answer yet' : 'no e-stop') : 'not connected'
+    return `${name ?? cell_id} (${why})`
+  })
+  const more = missing.length - named.length
+  const all = [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ')
+  const isReleased = released_at !== null
+  const steps = [
+    ...(isReleased ? [STILL_STOPPED] : stepsAfterStop(missing)),
+    'shoal devices estops shows the stops in force and the cells that have confirmed them',
+  ]
+  const what = isReleased ? 'the release' : 'the e-stop'
+  return new GuidedError('cell_unavailable', `${what} is NOT confirmed by ${all}`, steps.join('\n'))
+}
+
+const STILL_STOPPED =
+  'the devices stay stopped until the cell confirms; it is asked again until then'
+
+const stepsAfterStop = (missing: Estop['cells']['missing']): string[] => [
+  ...(missing.some(cell => cell.is_supported)
+    ? ['it is in force, and is sent again until the cell confirms it or connects']
+    : []),
+  ...(missing.some(cell => !cell.is_supported)
+    ? ['a cell without e-stops needs a newer shoald']
+    : []),
+  OWN_STOP,
+]
