@@ -174,8 +174,8 @@ const openDesired = (
     stateDir: config.state_dir,
     uplink,
     local: local ?? settingsOf(config),
-    apply: settings =>
-      live.apply(settings, {
+    apply: (settings, envelopes) =>
+      live.apply(settings, envelopes, {
         telemetry,
         uplink,
         restartEngines,

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { ReceivedSettings } from '../shared/wire/desired.ts'
 import type { RegisteredModels } from '../shared/wire/registered-models.ts'
+import type { ReceivedEnvelopes } from '../shared/wire/safety-envelope.ts'
 import type { DaemonConfig } from './config.ts'
 import { settingsOf, withSettings } from './desired/settings.ts'
 import type { DeviceHost } from './devices/device-host.ts'
@@ -47,15 +48,22 @@ export class LiveSettings {
     return this.#config.tags
   }
 
-  /** Brings settings into force; engines are restarted only when theirs have changed. */
-  async apply(settings: ReceivedSettings, parts: LiveSettingsParts): Promise<void> {
+  /**
+   * Brings settings into force; engines are restarted only when theirs have changed. Limits of
+   * devices are given apart, because they may be unreadable.
+   */
+  async apply(
+    settings: ReceivedSettings,
+    envelopes: ReceivedEnvelopes,
+    parts: LiveSettingsParts,
+  ): Promise<void> {
     const before = settingsOf(this.#config).inference
     this.#config = withSettings(this.#config, settings)
     const { telemetry, log, inference } = this.#config
     parts.logger.level = log.level
     parts.telemetry.setIntervalSeconds(telemetry.interval_seconds)
     parts.uplink.limitSpool(spoolLimits(this.#config))
-    parts.devices.setEnvelopes(settings.envelopes ?? {})
+    parts.devices.setEnvelopes(envelopes)
     parts.discovery.setSettings(settings.discovery ?? {})
     await parts.setRegistered(settings.models)
     const after = settingsOf(this.#config).inference

@@ -5,10 +5,16 @@ import * as z from 'zod'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
 import { MAX_ERRORS, ReceivedSettings } from '../../shared/wire/desired.ts'
 import type { RegisteredModels } from '../../shared/wire/registered-models.ts'
-import type { SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
+import type { ReceivedEnvelopes } from '../../shared/wire/safety-envelope.ts'
 import type { DaemonConfig } from '../config.ts'
 import { checkDocument, overlay, settingsOf, withSettings } from './settings.ts'
-import type { TrialFailure, TrialState, WantedSettings } from './trial.ts'
+import {
+  hasUnreadLimits,
+  keepUnread,
+  type TrialFailure,
+  type TrialState,
+  type WantedSettings,
+} from './trial.ts'
 
 const WantedText = z.object({ version: z.int(), document: z.record(z.string(), z.unknown()) })
 
@@ -34,23 +40,28 @@ type Kept = z.infer<typeof Kept>
 
 const NOTHING: Kept = { good: { version: 0, document: {} } }
 
+/** Contents of a file that cannot be read: it may have held limits of devices. */
+const UNREADABLE: Kept = { good: { version: 0, document: { envelopes: null } } }
+
 const fileOf = (stateDir: string): string => join(stateDir, 'desired.json')
 
 /**
  * Settings in force when the daemon ended. Settings that were on trial then have failed, as they
- * may be the reason. A member that this build cannot read is left out and counts as refused. An
- * unusable file counts as missing: the coordinator sends everything again.
+ * may be the reason. A member that this build cannot read is kept apart and counts as refused. Of an
+ * unusable file only that limits may have been in it counts: the coordinator sends everything again.
  */
 export const readDesired = async (
   stateDir: string,
 ): Promise<{ good: WantedSettings; failure?: TrialFailure; highest: number }> => {
-  const text = await readPrivate(fileOf(stateDir)).catch(() => undefined)
-  const { good: stored, trying, failure: before, highest: kept = 0 } = understand(text)
-  const versions = [stored, trying, before?.wanted].map(wanted => wanted?.version ?? 0)
+  const read = await readPrivate(fileOf(stateDir)).then(understand, () => UNREADABLE)
+  const { good: stored, trying, failure: last, highest: kept = 0 } = read
+  const versions = [stored, trying, last?.wanted].map(wanted => wanted?.version ?? 0)
   const highest = Math.max(kept, ...versions)
   const { readable, faults } = checkDocument(stored.document)
-  const good = { ...stored, document: readable }
+  const unread = Object.entries(stored.document).filter(([name]) => !Object.hasOwn(readable, name))
+  const good = { ...stored, document: readable, ...keepUnread(Object.fromEntries(unread)) }
   const refused: TrialFailure = { wanted: stored, state: 'refused', errors: faults }
+  const before = last && isReadableNow(last) ? undefined : last
   const failure = faults.length > 0 ? refused : before
   if (trying === undefined || isDeepStrictEqual(trying, stored))
     return { good, highest, ...(failure && { failure }) }
@@ -61,13 +72,24 @@ export const readDesired = async (
   return { good, highest, failure: { wanted, state: 'rolled_back', errors } }
 }
 
+/** True for a request that an earlier build refused and this one can read: it is taken when sent. */
+const isReadableNow = ({ state, wanted }: TrialFailure): boolean =>
+  state === 'refused' && checkDocument(wanted.document).faults.length === 0
+
 const understand = (text: string | undefined): Kept => {
+  if (text === undefined) return NOTHING
   try {
-    return Kept.parse(JSON.parse(text ?? JSON.stringify(NOTHING)))
+    return Kept.parse(JSON.parse(text))
   } catch {
-    return NOTHING
+    return UNREADABLE
   }
 }
+
+/** Settings with the members that could not be read: a later build may be able to. */
+const toStored = ({ version, document, unread }: WantedSettings): Kept['good'] => ({
+  version,
+  document: { ...document, ...unread },
+})
 
 /**
  * Resolves when the settings are on disk. A disk error loses them at the next start but does not
@@ -80,9 +102,9 @@ export const writeDesired = async (
   highest = 0,
 ): Promise<void> => {
   const kept: Kept = {
-    good: good.wanted,
+    good: toStored(good.wanted),
     highest,
-    ...(trial && { trying: trial.basis.wanted }),
+    ...(trial && { trying: toStored(trial.basis.wanted) }),
     ...(failure && { failure }),
   }
   await replacePrivate(fileOf(stateDir), `${JSON.stringify(kept, null, 2)}\n`).catch(error =>
@@ -99,8 +121,9 @@ export const startingConfig = async (config: DaemonConfig): Promise<DaemonConfig
 }
 
 /** Limits of devices with which the daemon starts: the last proven ones of the coordinator. */
-export const readSharedEnvelopes = async (stateDir: string): Promise<SharedEnvelopes> => {
+export const readSharedEnvelopes = async (stateDir: string): Promise<ReceivedEnvelopes> => {
   const { good } = await readDesired(stateDir)
+  if (hasUnreadLimits(good)) return 'unreadable'
   return ReceivedSettings.parse(good.document).envelopes ?? {}
 }
 

@@ -17,7 +17,10 @@ export const LOADING_MS = 600_000
 /** Settings requested by the coordinator. */
 export interface WantedSettings {
   version: number
+  /** Members that this build can read. */
   document: Record<string, unknown>
+  /** Members in force that this build cannot read: they are kept until they are received again. */
+  unread?: Record<string, unknown>
 }
 
 /** Sources of the settings: the cell's own file and the coordinator's request. */
@@ -104,7 +107,10 @@ const startTrial = (state: TrialState, wanted: WantedSettings, nowMs: number): T
   if (Object.keys(readable).length === 0) return { state: { ...state, failure } }
   // a member that cannot be read stays as it was: limits of devices must not vanish with it
   const document = { ...pickMembers(before.document, wanted.document), ...readable }
-  const next = attempt(state, { local, wanted: { ...wanted, document } }, nowMs)
+  const kept = pickMembers(before.unread ?? {}, wanted.document)
+  const unread = Object.entries(kept).filter(([member]) => !Object.hasOwn(readable, member))
+  const partly = { version: wanted.version, document, ...keepUnread(Object.fromEntries(unread)) }
+  const next = attempt(state, { local, wanted: partly }, nowMs)
   return { ...next, state: { ...next.state, failure } }
 }
 
@@ -115,6 +121,14 @@ const withoutRefusal = (state: TrialState, { version }: WantedSettings): TrialSt
   return isWithdrawn ? rest : state
 }
 
+/** The member `unread` of settings; none when all members could be read. */
+export const keepUnread = (unread: Record<string, unknown>): Pick<WantedSettings, 'unread'> =>
+  Object.keys(unread).length === 0 ? {} : { unread }
+
+/** True when limits of the coordinator are in force that this build cannot read. */
+export const hasUnreadLimits = ({ unread = {} }: WantedSettings): boolean =>
+  Object.hasOwn(unread, 'envelopes')
+
 /** Members of a document that another one names, too. */
 const pickMembers = (document: object, named: object): object =>
   Object.fromEntries(Object.entries(document).filter(([member]) => Object.hasOwn(named, member)))
@@ -123,13 +137,15 @@ const pickMembers = (document: object, named: object): object =>
 const attempt = (state: TrialState, basis: Basis, nowMs: number): TrialStep => {
   const before = settingsIn(current(state))
   const after = settingsIn(basis)
-  const apply = isSame(before, after) ? {} : { apply: after }
+  const isUnchanged =
+    isSame(before, after) && isSame(current(state).wanted.unread, basis.wanted.unread)
+  const apply = isUnchanged ? {} : { apply: after }
   // models need no probation: each has its own process, and one that fails says why
   if (isSame(withoutModels(after), withoutModels(settingsIn(state.good))))
     return { state: { good: basis }, ...apply }
   const untilMs = nowMs + PROBATION_MS
   if (isSame(before, after) && state.trial)
-    return { state: { good: state.good, trial: { ...state.trial, basis } } }
+    return { state: { good: state.good, trial: { ...state.trial, basis } }, ...apply }
   return { state: { good: state.good, trial: { basis, untilMs } }, ...apply }
 }
 

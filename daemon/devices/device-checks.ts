@@ -1,4 +1,4 @@
-import type { EnvelopeCheck } from '../../devices/envelope/check-envelope.ts'
+import { checkEnvelope, type EnvelopeCheck } from '../../devices/envelope/check-envelope.ts'
 import {
   type MergedEnvelope,
   mergeEnvelopes,
@@ -6,7 +6,7 @@ import {
 } from '../../devices/envelope/merge-envelopes.ts'
 import type { DeviceSnapshot } from '../../devices/envelope/snapshot.ts'
 import type { DeviceVerb, PlannedMotion } from '../../devices/profile.ts'
-import { CRITICAL_GATE, type PlanPart } from '../../shared/wire/plan-part.ts'
+import { CRITICAL_GATE, type PlanPart, type Precondition } from '../../shared/wire/plan-part.ts'
 import type { HostedDevice } from './hosted-device.ts'
 
 /** Limits of a device for one of its verbs. */
@@ -26,6 +26,8 @@ export const takeSnapshot = ({ device, link }: HostedDevice): DeviceSnapshot => 
 export interface CheckContext {
   listPeers(hosted: HostedDevice): HostedDevice[]
   countRecent(deviceId: string): number
+  /** False while the limits of the coordinator are unknown. */
+  areLimitsReadable(): boolean
   /** Unix milliseconds. */
   now: () => number
 }
@@ -47,3 +49,23 @@ export const gatherCheck = (
   recentCommands: countRecent(hosted.device.deviceId),
   isGeofenceOverridden: bounds.override_geofence === true && gate === CRITICAL_GATE,
 })
+
+const UNREADABLE =
+  'the limits of the coordinator cannot be read on this cell: connect it to the coordinator, which ' +
+  'sends them again; if it is connected, update shoald'
+
+/**
+ * Checks a verb just before it begins. Without the limits of the coordinator only what is urgent or
+ * reads may run, as nobody knows what they forbid.
+ */
+export const checkStart = (
+  part: PlanPart,
+  hosted: HostedDevice,
+  verb: DeviceVerb,
+  context: CheckContext,
+): Precondition[] => {
+  const checks = checkEnvelope(gatherCheck(part, hosted, verb, context))
+  if (context.areLimitsReadable() || verb.isUrgent || part.hazard === 'read') return checks
+  const name = 'coordinator_limits'
+  return [{ name, observed: UNREADABLE, limit: null, holds: false, source: 'fleet' }, ...checks]
+}

@@ -4,7 +4,7 @@ import type { SourcedEnvelope } from '../../devices/envelope/merge-envelopes.ts'
 import { isMqttLink, type LinkedBroker } from '../../devices/mqtt/linked-broker.ts'
 import { wait } from '../../shared/wait.ts'
 import { type DeviceState, MAX_DEVICES } from '../../shared/wire/device.ts'
-import type { SafetyEnvelope, SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
+import type { ReceivedEnvelopes, SafetyEnvelope } from '../../shared/wire/safety-envelope.ts'
 import type { DeviceVerbs, Verb } from '../commands/verb.ts'
 import type { DevicesConfig } from './config.ts'
 import { DeviceRuns } from './device-runs.ts'
@@ -15,7 +15,7 @@ export interface DeviceHostParts {
   config: Pick<DevicesConfig, 'site' | 'envelope'>
   links: readonly DeviceLink[]
   /** Limits that the coordinator has set. */
-  envelopes?: SharedEnvelopes
+  envelopes?: ReceivedEnvelopes
   /** Unix milliseconds. */
   now: () => number
   /** Monotonic clock, in milliseconds. */
@@ -32,7 +32,7 @@ export class DeviceHost implements DeviceVerbs {
   readonly runs: DeviceRuns
   readonly #parts: DeviceHostParts
   readonly #context: DeviceVerbContext
-  #envelopes: SharedEnvelopes
+  #envelopes: ReceivedEnvelopes
   /** Ids that were left out and logged. */
   readonly #omitted = new Set<string>()
 
@@ -44,6 +44,7 @@ export class DeviceHost implements DeviceVerbs {
       runs: this.runs,
       now: parts.now,
       countRecent: deviceId => this.runs.countRecent(deviceId),
+      areLimitsReadable: () => this.#envelopes !== 'unreadable',
       listPeers: ({ device, site }) =>
         this.listDevices().filter(
           other => other.site === site && other.device.deviceId !== device.deviceId,
@@ -108,7 +109,7 @@ export class DeviceHost implements DeviceVerbs {
   }
 
   /** Replaces the limits of the coordinator; plans made before no longer match. */
-  setEnvelopes(envelopes: SharedEnvelopes): void {
+  setEnvelopes(envelopes: ReceivedEnvelopes): void {
     this.#envelopes = envelopes
   }
 
@@ -133,7 +134,7 @@ export class DeviceHost implements DeviceVerbs {
   }
 
   #listLimits(device: LinkedDevice, site: string | undefined): SourcedEnvelope[] {
-    const { fleet, sites = {} } = this.#envelopes
+    const { fleet, sites = {} } = this.#envelopes === 'unreadable' ? {} : this.#envelopes
     const ofSite = site !== undefined && Object.hasOwn(sites, site) ? sites[site] : undefined
     const given: [SourcedEnvelope['source'], SafetyEnvelope | undefined][] = [
       ['fleet', fleet],

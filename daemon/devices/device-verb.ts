@@ -1,4 +1,4 @@
-import { checkEnvelope, checkRunning } from '../../devices/envelope/check-envelope.ts'
+import { checkRunning } from '../../devices/envelope/check-envelope.ts'
 import { toSafetyEnvelope } from '../../devices/envelope/merge-envelopes.ts'
 import type { DeviceVerb, Json, PlanTarget } from '../../devices/profile.ts'
 import { canonicalHash } from '../../shared/canonical-hash.ts'
@@ -6,7 +6,7 @@ import { describeCheck } from '../../shared/wire/describe-check.ts'
 import type { PlanPart, Precondition } from '../../shared/wire/plan-part.ts'
 import { CommandFailure, type CommandRefusal, toRejection } from '../commands/outcome.ts'
 import type { RunContext, Verb, VerbPlan } from '../commands/verb.ts'
-import { type CheckContext, gatherCheck, mergeLimits } from './device-checks.ts'
+import { type CheckContext, checkStart, gatherCheck, mergeLimits } from './device-checks.ts'
 import type { DeviceRuns } from './device-runs.ts'
 import type { HostedDevice } from './hosted-device.ts'
 import { watchEnvelope } from './watch-envelope.ts'
@@ -32,7 +32,7 @@ export const createDeviceVerb = (
   findRefusal: () => findRefusal(verb, hosted),
   hazardOf: params => verb.hazardOf?.(params) ?? verb.hazard,
   plan: params => planVerb(verb, params, hosted),
-  check: async part => checkEnvelope(gatherCheck(part, hosted, verb, context)),
+  check: async part => checkStart(part, hosted, verb, context),
   run: (part, running) => runVerb({ name, verb, hosted, context }, part, running),
 })
 
@@ -80,7 +80,7 @@ const runVerb = async (
   else if (runs.listRunning(deviceId).length > 0) {
     await runs.waitUntilIdle(deviceId)
     signal.throwIfAborted()
-    requireStill(refusal?.(), checkEnvelope(gatherCheck(part, hosted, verb, context)))
+    requireStill(refusal?.(), checkStart(part, hosted, verb, context))
   }
   signal.throwIfAborted()
   if (hazard === 'caution' || hazard === 'unsafe') runs.noteStart(deviceId)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { DeviceLink, LinkContext } from '../../devices/device-link.ts'
 import { type LinkConfig, openLink } from '../../devices/links/index.ts'
-import type { SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
+import type { ReceivedEnvelopes } from '../../shared/wire/safety-envelope.ts'
 import type { DevicesConfig } from './config.ts'
 import { FILE_REMEDY, findFileFaults } from './config-faults.ts'
 import { DeviceHost } from './device-host.ts'
@@ -20,7 +20,7 @@ export interface OpenDeviceHostParts {
   /** Links besides the configured ones. */
   links?: readonly DeviceLink[] | undefined
   /** Limits that the coordinator has set, as they were at the last end. */
-  envelopes: SharedEnvelopes
+  envelopes: ReceivedEnvelopes
   env: LinkContext['env']
   logger: Logger
 }

@@ -87,12 +87,13 @@ export class Engines {
     return new Engine(options, {
       ...this.#parts,
       leftovers: this.#leftovers,
-      onChange: this.#notify,
+      onChange: this.notify,
       makeRoom: this.#makeRoom,
     })
   }
 
-  #notify = (): void => {
+  /** Calls the listeners back: what the cell reports of its engines has changed. */
+  readonly notify = (): void => {
     for (const listener of this.#listeners) listener()
   }
 
@@ -115,7 +116,7 @@ export class Engines {
     for (const engine of before)
       if (!this.#engines.includes(engine) && !this.#retiring.has(engine)) void this.#retire(engine)
     this.#takeUp(created)
-    this.#notify()
+    this.notify()
   }
 
   #takeUp(created: readonly Engine[]): void {
@@ -129,7 +130,7 @@ export class Engines {
     this.#retiring.add(engine)
     await engine.retire()
     // it is needed again when the catalogue has named it meanwhile
-    if (this.#retiring.delete(engine)) this.#notify()
+    if (this.#retiring.delete(engine)) this.notify()
   }
 
   /** Engine that serves a model id. */

@@ -1,12 +1,14 @@
 import type { Logger } from 'pino'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { ReceivedSettings } from '../../shared/wire/desired.ts'
+import type { ReceivedEnvelopes } from '../../shared/wire/safety-envelope.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { genuineDesired, isStale, type TrustContext } from '../desired/believable.ts'
 import { readDesired, writeDesired } from '../desired/desired-file.ts'
 import type { OpenBirths } from '../desired/freshness.ts'
 import {
   type Event,
+  hasUnreadLimits,
   isOwnTrial,
   reportOf,
   settingsIn,
@@ -25,7 +27,7 @@ export interface DesiredOptions {
   /** Settings of the cell's own file. */
   local: ReceivedSettings
   /** Brings settings into force. */
-  apply: (settings: ReceivedSettings) => Promise<void>
+  apply: (settings: ReceivedSettings, envelopes: ReceivedEnvelopes) => Promise<void>
   health: Pick<HealthRegistry, 'view'>
   engines: () => EngineReport[]
   /** Keys that the cell trusts; without it, every publisher is trusted. */
@@ -131,8 +133,10 @@ export class DesiredService implements Service {
     this.#state = state
     if (changed) await this.#write(state)
     if (settings === undefined) return
+    const { wanted } = state.trial?.basis ?? state.good
+    const envelopes = hasUnreadLimits(wanted) ? 'unreadable' : (settings.envelopes ?? {})
     await this.#options
-      .apply(settings)
+      .apply(settings, envelopes)
       .catch(error => this.#enter(step(this.#state, applyFailure(error))))
   }
 

@@ -112,9 +112,13 @@ export const inferenceService = ({
     models,
     setRegistered: async wanted => {
       folder.setStopped(wanted?.downloads === 'off')
+      const ownBefore = ownIds
       const next = extend(wanted, catalogue)
       if (wanted?.downloads !== 'off') engines.resumeDownloads()
-      if (isDeepStrictEqual(next, catalogue)) return
+      if (isDeepStrictEqual(next, catalogue)) {
+        if (!isDeepStrictEqual(ownIds, ownBefore)) engines.notify()
+        return
+      }
       engines.setCatalogue(next)
       catalogue.splice(0, catalogue.length, ...next)
       await models

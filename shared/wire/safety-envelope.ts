@@ -103,3 +103,6 @@ export const SharedEnvelopes = z
     error: `more than ${MAX_SHARED_LENGTH} characters`,
   })
 export type SharedEnvelopes = z.infer<typeof SharedEnvelopes>
+
+/** Limits that a cell has from the coordinator; unreadable ones may forbid anything. */
+export type ReceivedEnvelopes = SharedEnvelopes | 'unreadable'

@@ -399,7 +399,9 @@ t.test('the file of the applied settings', async t => {
       const wanted = { version: 4, document: { ...sound, [member]: value } }
       await writeDesired(folder, { good: { local, wanted } }, silent)
       const { good, failure } = await readDesired(folder)
-      t.strictSame(good, { version: 4, document: sound }, member)
+      t.strictSame(good, { version: 4, document: sound, unread: { [member]: value } }, member)
+      await writeDesired(folder, { good: { local, wanted: good } }, silent)
+      t.strictSame((await readDesired(folder)).good, good, 'the member is still in the file')
       t.match(failure, { wanted, state: 'refused', errors: [{ key: new RegExp(`^${member}`) }] })
       t.strictSame(await readSharedEnvelopes(folder), envelopes)
       t.strictSame(await readRegisteredModels(folder), undefined)
@@ -425,13 +427,25 @@ t.test('the file of the applied settings', async t => {
     t.match((await readDesired(folder)).failure, { wanted: tried, state: 'rolled_back' })
   })
 
+  t.test('forgets a refusal of what this build can read', async t => {
+    const failure = { wanted: tried, state: 'refused' as const, errors: [{ key: '', message: '' }] }
+    await writeDesired(folder, { good: { local, wanted: held }, failure }, silent)
+    const { good, failure: none } = await readDesired(folder)
+    t.equal(none, undefined)
+    const taken = step({ good: { local, wanted: good } }, makeWanted(5, tried.document))
+    t.match(taken, { state: { trial: { basis: { wanted: tried } } }, apply: tried.document })
+  })
+
   for (const [title, text] of [
     ['is damaged', '{"good":'],
     ['is of another form', '{"good":{"version":1}}'],
   ] as const)
-    t.test(`is ignored when it ${title}`, async t => {
+    t.test(`is ignored when it ${title}, but for limits that it may have held`, async t => {
       writeFileSync(join(folder, 'desired.json'), text)
-      t.strictSame(await readDesired(folder), { good: { version: 0, document: {} }, highest: 0 })
+      const { good, highest, failure } = await readDesired(folder)
+      t.strictSame(good, { version: 0, document: {}, unread: { envelopes: null } })
+      t.match({ highest, failure }, { highest: 0, failure: { state: 'refused' } })
+      t.equal(await readSharedEnvelopes(folder), 'unreadable')
     })
 
   t.test('is readable only by its owner, and is lost after a disk error', async t => {

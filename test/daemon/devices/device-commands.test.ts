@@ -65,6 +65,27 @@ t.test('a changed limit voids an approval, and a changed reading does not', asyn
   t.equal(link.executed.length, 1)
 })
 
+t.test('unreadable limits of the coordinator leave only what reads or is urgent', async t => {
+  const { obey, plan, approve, createCommand, link, host } = await cellWithCart(t)
+  host.setEnvelopes('unreadable')
+  const planned = await plan()
+  const unreadable = { name: 'coordinator_limits', holds: false, source: 'fleet' }
+  t.match(planned.checks[0], unreadable, 'a dry run says so')
+  t.match(await obey(approve(planned)), {
+    reason: 'precondition_failed',
+    message: /limits of the coordinator cannot be read.*connect it to the coordinator/,
+  })
+  t.strictSame(link.executed, [])
+  const stop = createCommand({ verb: 'stop', params: {}, hazard: 'safe' })
+  t.match(await obey(stop), { state: 'succeeded' })
+  const look = createCommand({ verb: 'look', params: {}, hazard: 'read' })
+  t.match(await obey(look), { state: 'succeeded' })
+  await createStoppableDevices(host).stopDevice(ROVER, 'hold')
+  t.equal(link.stopped.length, 1, 'an e-stop reaches the device')
+  host.setEnvelopes({})
+  t.match(await obey(approve(await plan())), { state: 'succeeded' })
+})
+
 t.test('an unknown device or verb, and a device that is away or locked, are refused', async t => {
   const { obey, link, createCommand } = await cellWithCart(t)
   const dry = (changes: Partial<Command>) => obey(createCommand({ mode: 'dry', ...changes }))

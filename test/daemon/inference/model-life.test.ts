@@ -650,6 +650,12 @@ t.test('a cell serves its own model where an added one or an alias has the same 
   const own_models = () => service.reports().flatMap(report => report.own_models ?? [])
   await service.setRegistered({ entries: [add('own', own.weights)], aliases: [] })
   t.strictSame(own_models(), [], 'the weights that were added are served')
+  const reported: string[][] = []
+  const off = service.onChange(() => reported.push(own_models()))
+  await service.setRegistered({ entries: [add('own')], aliases: [] })
+  await service.setRegistered({ entries: [add('own')], aliases: [] })
+  t.strictSame(reported, [['own']], 'listeners learn of it although the catalogue is the same')
+  off()
   await service.setRegistered({ entries: [add('own'), add('new')], aliases: [alias] })
   t.strictSame(own_models(), ['own'])
   const expected = ['own /srv/own.gguf', 'demo bundled:shoal-demo-small', 'new /srv/added.gguf']
