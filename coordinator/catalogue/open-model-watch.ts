@@ -7,7 +7,7 @@ import { observeUnlisted } from './unlisted-models.ts'
 
 interface ModelWatchParts {
   fleet: Pick<Fleet, 'cells'>
-  router: Pick<Router, 'expect'>
+  router: Pick<Router, 'expect' | 'forget'>
   models: Pick<Models, 'changes'>
   catalogue: Catalogue
   alertSources: Set<() => Iterable<Observation>>
@@ -24,6 +24,7 @@ export const openModelWatch = (parts: ModelWatchParts): object => {
   models.changes.add(() => {
     const present = listIds(catalogue)
     for (const id of present) if (!known.has(id)) router.expect(id)
+    for (const id of known) if (!present.has(id)) router.forget(id)
     known = present
   })
   return {}

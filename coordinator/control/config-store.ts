@@ -85,9 +85,12 @@ const rowAt = (trx: Transaction<LedgerTables>, scope: ConfigRow['scope'], name: 
     .where('name', '=', name)
     .executeTakeFirst()
 
-/** Every document, by scope and name. */
-export const readConfigs = async ({ read }: Ledger): Promise<Map<string, ConfigDocument>> => {
-  const rows = await read.selectFrom('configs').selectAll().execute()
+/** Documents changed after a version, all by default, by scope and name. */
+export const readConfigs = async (
+  { read }: Ledger,
+  after = 0,
+): Promise<Map<string, ConfigDocument>> => {
+  const rows = await read.selectFrom('configs').selectAll().where('version', '>', after).execute()
   return new Map(rows.map(row => [configKeyOf(row.scope, row.name), documentOf(row)]))
 }
 

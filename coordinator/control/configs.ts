@@ -15,6 +15,7 @@ import type { SharedEnvelopes } from '../../shared/wire/safety-envelope.ts'
 import type { DiscoverySettings } from '../../shared/wire/scan-scope.ts'
 import type { Actor } from '../audit/audit.ts'
 import { followChanges } from '../base/follow-changes.ts'
+import { shareRuns } from '../base/share-runs.ts'
 import type { Models } from '../catalogue/models.ts'
 import type { Store } from '../store/store.ts'
 import {
@@ -101,7 +102,11 @@ const mergeSources = (documents: readonly Record<string, unknown>[]): Record<str
 export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   const { now, logger } = parts
   const { ledger, revisions } = parts.store
-  const documents = await readConfigs(ledger)
+  const documents = new Map<string, ConfigDocument>()
+  /** Version up to which every change is known, whichever coordinator has made it. */
+  let settled = 0
+  /** Changes that the cells connected here have not been sent. */
+  const untold = new Set<Pick<ConfigDocument, 'scope' | 'name' | 'version'>>()
   const reports = new Map<string, ReportedBody & { at: number }>()
 
   const show: Configs['show'] = async cellId => {
@@ -127,7 +132,9 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   }
 
   const tell = async (cellId: string, answers?: string): Promise<void> => {
-    const { version, document: shown } = await show(cellId)
+    const { version: newest, document: shown } = await show(cellId)
+    // A cell takes one document of a version, which must have every earlier change
+    const version = Math.min(newest, settled)
     const models = parts.models?.settingsFor(cellId)
     const downloads = readEgress() === 'off' && { downloads: 'off' }
     const document = { ...shown, ...(models && { models: { ...models, ...downloads } }) }
@@ -154,51 +161,55 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     }
   }
 
-  /** Tells of a change of this coordinator; when the models cannot be read, as they are known. */
-  const tellCaughtUp = async (scope: ConfigDocument['scope'], name: string): Promise<void> => {
-    await parts.models?.look().catch(() => {})
-    await tellAll(scope, name)
+  const findNewest = (): number => {
+    let newest = parts.models?.version ?? 0
+    for (const { version } of documents.values()) newest = Math.max(newest, version)
+    return newest
   }
 
-  /** Reads what another coordinator has set. */
-  const readNews = async (): Promise<ConfigDocument[]> => {
-    const news: ConfigDocument[] = []
-    for (const [key, document] of await readConfigs(ledger)) {
+  /** Reads documents that have changed since `settled`. */
+  const readNews = async (): Promise<void> => {
+    for (const [key, document] of await readConfigs(ledger, settled)) {
       if (document.version <= (documents.get(key)?.version ?? 0)) continue
       documents.set(key, document)
-      news.push(document)
+      untold.add(document)
     }
-    return news
   }
 
   /**
-   * Takes over what another coordinator has set, and tells the cells that are connected here.
-   * Documents and models share their versions: both are read until neither has news, because a cell
-   * takes one document of a version, which must have every earlier change.
+   * Takes over what other coordinators have set. Documents and models share their versions, which
+   * are committed in order: once both were read, no version that was known before is missing.
    */
-  const follow = async (): Promise<void> => {
-    const changed: ConfigDocument[] = []
-    for (let isBehind = true; isBehind; ) {
-      const before = parts.models?.version
+  const catchUp = shareRuns(async () => {
+    do {
+      const known = findNewest()
       await parts.models?.look()
-      const news = await readNews()
-      changed.push(...news)
-      isBehind = news.length > 0 || parts.models?.version !== before
+      await readNews()
+      settled = known
+    } while (findNewest() > settled)
+  })
+
+  const tellNews = async (): Promise<void> => {
+    await catchUp()
+    for (const change of untold) {
+      if (change.version > settled) continue
+      untold.delete(change)
+      await tellAll(change.scope, change.name).catch(error =>
+        logger.warn({ [change.scope]: change.name, reason: error.message }, 'cells were not told'),
+      )
     }
-    for (const { scope, name } of changed) await tellAll(scope, name)
   }
+
+  await catchUp()
+  untold.clear()
   const changes = followChanges({
     subscribe: listener => revisions.onChange('configs', listener),
-    read: follow,
+    read: tellNews,
     onFailure: error => logger.warn({ err: error }, 'configuration not read again'),
   })
   const unlisten = parts.models?.changes.add(() => {
-    changes
-      .look()
-      .then(() => tellAll('fleet', FLEET))
-      .catch(error =>
-        logger.warn({ reason: error.message }, 'cells were not told of a change of the models'),
-      )
+    untold.add({ scope: 'fleet', name: FLEET, version: parts.models?.version ?? 0 })
+    void changes.look()
   })
 
   const set: Configs['set'] = async (change, by) => {
@@ -207,9 +218,10 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       throw new ShoalError('not_found', `no cell ${name}`)
     const kept = await writeConfig(ledger, change, by, now())
     documents.set(configKeyOf(scope, name), kept)
-    tellCaughtUp(scope, name).catch(error =>
-      logger.warn({ [scope]: name, reason: error.message }, 'cells were not told'),
-    )
+    untold.add(kept)
+    // When this read fails, the follower reports it and repeats it
+    await catchUp().catch(() => {})
+    void changes.look()
     return kept
   }
 

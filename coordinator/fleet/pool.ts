@@ -64,11 +64,6 @@ export class Pool implements Sums {
     this.#ring?.add(engine.cellId, engine)
   }
 
-  /** An engine is about to join, as if one had left now. */
-  expect(): void {
-    if (this.engines.length === 0) this.emptySinceMs = this.#nowMs()
-  }
-
   remove(engine: CellEngine): void {
     const place = this.#places.get(engine)
     if (place === undefined) return

@@ -27,6 +27,8 @@ export class Router {
   readonly #nowMs: () => number
   readonly #shared = new Map<string, Pool>()
   readonly #dedicated = new Map<string, Map<string, Pool>>()
+  /** Monotonic milliseconds of the announcement of models that cells are about to serve. */
+  readonly #expectedAtMs = new Map<string, number>()
   readonly #byCell = new Map<string, ReadonlyMap<string, CellEngine>>()
   #owners: ReadonlyMap<string, Owner> = new Map()
   #exclusive: ReadonlySet<string> = new Set()
@@ -48,8 +50,17 @@ export class Router {
 
   /** Cells are about to serve this model: requests wait for them, as for one that has just left. */
   expect(model: string): void {
-    for (const pools of [this.#shared, ...this.#dedicated.values()])
-      this.#poolOf(pools, model).expect()
+    this.#expectedAtMs.set(model, this.#nowMs())
+  }
+
+  /** The model is removed: no request waits for it. */
+  forget(model: string): void {
+    this.#expectedAtMs.delete(model)
+  }
+
+  /** True when cells were expected to serve the model within these milliseconds. */
+  isExpected(model: string, withinMs: number): boolean {
+    return this.#nowMs() - (this.#expectedAtMs.get(model) ?? Number.NEGATIVE_INFINITY) < withinMs
   }
 
   /** Replaces the owners of dedicated cells; all other cells are shared. */

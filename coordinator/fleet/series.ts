@@ -146,11 +146,15 @@ export class Series {
     const oldest = Math.max(since, this.#now() - keepSeconds * 1000)
     const from = floor(oldest, seconds)
     for (const part of splitList(cellIds, CELLS_PER_READ)) {
-      const rows = await this.#store.read(part, seconds, floor(from, rowSeconds))
-      for (const [cellId, encoded] of rows) {
-        const whole = this.#collect(cellId, seconds, encoded)
+      // A row is in the store or in memory only while nothing is being written
+      const segments = await this.#runInTurn(async () => {
+        const rows = await this.#store.read(part, seconds, floor(from, rowSeconds))
+        return [...rows].map(
+          ([cellId, encoded]) => [cellId, this.#collect(cellId, seconds, encoded)] as const,
+        )
+      })
+      for (const [cellId, whole] of segments)
         yield [cellId, new Map(metrics.map(metric => [metric, pointsOf(whole, metric, from)]))]
-      }
     }
   }
 
@@ -290,9 +294,13 @@ export class Series {
     for (const row of [...this.#shadows.values()]) if (row.dueAt < before) this.#shadows.delete(row)
   }
 
-  #runInTurn(work: () => Promise<void>): Promise<void> {
-    this.#busy = this.#busy.then(work)
-    return this.#busy
+  #runInTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#busy.then(work)
+    this.#busy = done.then(
+      () => {},
+      () => {},
+    )
+    return done
   }
 
   /** Prunes the next cells, and rests after the last one: rows become old slowly. */

@@ -32,7 +32,7 @@ export interface Place {
 
 interface WaitQueueParts {
   limits: WaitLimits
-  router: Pick<Router, 'pick' | 'pools' | 'mayUse'>
+  router: Pick<Router, 'pick' | 'pools' | 'mayUse' | 'isExpected'>
   /** Monotonic milliseconds. */
   nowMs: () => number
   /** Runs a function later; the returned function cancels it. */
@@ -113,6 +113,7 @@ export class WaitQueue {
 
   #isExpected({ model, tenantId }: WaitRequest): boolean {
     const { limits, router, nowMs } = this.#parts
+    if (router.isExpected(model, limits.restartMs)) return true
     return router
       .pools(model, tenantId)
       .some(pool => pool.engines.length > 0 || nowMs() - pool.emptySinceMs < limits.restartMs)

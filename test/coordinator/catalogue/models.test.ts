@@ -16,6 +16,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 const BY = { actor: 'test' }
+const MIB = 1024 * 1024
 const about = { kind: 'chat', minimum_tier: 'free', context_length: 512 } as const
 const configured = Catalogue.parse([{ ...about, id: 'configured:1b', weights: '/srv/a.gguf' }])
 const entry = (id: string) => RegisteredModel.parse({ ...about, id, weights: '/srv/b.gguf' })
@@ -154,6 +155,30 @@ t.test('a cell is sent no version without an earlier change of another coordinat
     [6, 'on'],
   ]
   t.strictSame(listDownloads(), expected, 'egress is such a change')
+  const log = { level: 'error' }
+  await one.configs.set(
+    { scope: 'fleet', name: 'all', document: { spool: { max_bytes: MIB } } },
+    BY,
+  )
+  await two.configs.answerBirth('cell_a', 'birth')
+  t.match(two.sent.at(-1), { version: 6, answers: 'birth' })
+  await two.configs.set({ scope: 'cell', name: 'cell_a', document: { log } }, BY)
+  await two.configs.answerBirth('cell_a', 'birth')
+  await waitUntil('the cell is told', () => two.sent.at(-1)?.answers === undefined)
+  const [whole] = two.sent.filter(({ version }) => version === 8)
+  t.match(whole, { document: { log, spool: { max_bytes: MIB } } })
+  t.strictSame(
+    two.sent.filter(({ version }) => version === 7),
+    [],
+  )
+  await one.models.change({ act: 'remove', id: 'first' }, BY)
+  await two.configs.set({ scope: 'cell', name: 'cell_a', document: {} }, BY)
+  await waitUntil('the cell is told again', () => two.sent.at(-1)?.version === 10)
+  const last = two.sent.at(-1)?.document as { models: RegisteredModels } | undefined
+  t.strictSame(
+    last?.models.entries.map(({ id }) => id),
+    ['second'],
+  )
 })
 
 t.test('the alert of a model that no cell serves names the command that says why', t => {

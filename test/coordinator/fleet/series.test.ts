@@ -317,6 +317,18 @@ t.test('series', async t => {
     t.match(await series.points('c', 'cpu_percent', '1m'), [{ samples: 1 }])
   })
 
+  t.test('of several cells lack nothing that is written while they are read', async t => {
+    const { series } = await set(t)
+    const ids = ['a', 'b', 'c']
+    for (const id of ids) series.addLive(id, cpu(START, 7), 0)
+    const found: unknown[] = []
+    for await (const [, points] of series.pointsOfCells(ids, ['cpu_percent'], '1m')) {
+      found.push(points.get('cpu_percent')?.map(({ value }) => value))
+      await series.flush()
+    }
+    t.strictSame(found, [[7], [7], [7]])
+  })
+
   t.test('survive a disk that fails for a while, within bounds', async t => {
     const { store, clock } = await set(t)
     const rows = createSeriesStore(store.records)

@@ -150,6 +150,9 @@ t.test('a request waits for a model that cells are about to serve, then is refus
   router.assign(new Map([['z', { tenantId: 'ten', exclusive: true }]]))
   t.equal(enter(), undefined)
   router.expect('new')
+  t.strictSame([...router.listPools()].length, 1, 'an expectation makes no pools')
+  const mine = enter('ten')
+  mine?.turn.then(({ cellId } = cell) => answered.push(cellId))
   enter()?.turn.then(({ cellId } = cell) => answered.push(cellId))
   router.update(
     'a',
@@ -161,6 +164,13 @@ t.test('a request waits for a model that cells are about to serve, then is refus
   pass(100)
   await takeServed()
   t.strictSame(answered, ['a'])
+  router.update('z', new Map([['new', { ...cell, cellId: 'z', inFlight: 0, pools: [] }]]))
+  pass(100)
+  await takeServed()
+  t.strictSame(answered, ['a', 'z'], 'an exclusive tenant waits for its own cell')
+  router.expect('gone')
+  router.forget('gone')
+  t.equal(queue.enter({ model: 'gone', keyId: 'k', tenantId: 'ten' }), undefined)
   router.expect('other')
   pass(10_000)
   t.equal(queue.enter({ model: 'other', keyId: 'k' }), undefined)
