@@ -27,7 +27,7 @@ export const findModelFacts = async (
 }
 
 /** True for a cell that can be asked for the file; it does not count where the id is its own. */
-const hasFile = (cell: Cell, model: string): boolean => {
+export const hasFile = (cell: Cell, model: string): boolean => {
   const report = engineReports(cell).find(({ models }) => models.includes(model))
   const isAble = (cell.announce?.capability ?? 0) >= NEEDS.models && cell.link !== undefined
   const isIt = report?.file_bytes !== undefined && report.own_models?.includes(model) !== true
@@ -38,7 +38,7 @@ const hasFile = (cell: Cell, model: string): boolean => {
  * The facts that a weights file on a cell states about itself. Throws as `askCell` does, and
  * `cell_unavailable` for a cell that does not have the file or is too old to tell.
  */
-const askModelFacts = async (
+export const askModelFacts = async (
   fleet: Pick<Fleet, 'cell'>,
   cellId: string,
   model: string,
