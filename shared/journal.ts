@@ -1,6 +1,6 @@
 import { fstatSync } from 'node:fs'
 
-/** Whether standard output is the journal of systemd: JOURNAL_STREAM of systemd.exec(5). */
+/** Tells whether standard output is the journal of systemd: JOURNAL_STREAM of systemd.exec(5). */
 export const writesToJournal = (
   env: NodeJS.ProcessEnv = process.env,
   { dev, ino }: { dev: number; ino: number } = fstatSync(1),

@@ -56,7 +56,7 @@ const hasSettled = ({ state, phase, reason }: CellStanding, looks: number): bool
 const exitOf = (failed: readonly CellStanding[]): number =>
   failed.length === 0 ? 0 : exitCode('cell_unavailable')
 
-/** What to do next; undefined once every cell has the model loaded. */
+/** Returns the advice for the next step; undefined once every cell has the model loaded. */
 const hintOf = (
   id: string,
   cells: readonly CellStanding[],

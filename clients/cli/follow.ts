@@ -51,7 +51,7 @@ const PULLS_MODEL = /^\/v1\/catalogue\/[^/]+\/pull$/
 /** Calls that give cells a model or another id for one; people wait for the first state of it. */
 const ADDS_MODEL = /^\/v1\/catalogue(\/[^/]+\/alias)?$/
 
-/** True for a command that waits unless it is told not to. */
+/** Tells whether a command waits unless `--no-wait` is given. */
 export const waitsByDefault = ({ method, path }: DescribedOperation): boolean =>
   method !== 'GET' && (PULLS_MODEL.test(path) || ADDS_MODEL.test(path))
 

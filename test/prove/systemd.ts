@@ -148,7 +148,7 @@ const CHAT = "shoal chat --model my-model 'What is a cell?'"
 const ASK_HEALTH = 'curl -sk --max-time 2 https://shoal.example:7070/healthz'
 const DROP_IN = '/etc/systemd/system/shoal-coordinator.service.d'
 
-/** What the package and its service have put on the cell. */
+/** Files that the package and its service have put on the cell. */
 const OF_THE_CELL = [
   ...[
     '/var/lib/shoald',

@@ -16,7 +16,7 @@ export const readInstallSteps = (): InstallStep[] => {
   )
 }
 
-/** What a reader copies from one answer into a later command. */
+/** Values that a reader copies from one answer into a later command. */
 export class InstallNotes {
   #key = ''
   #token = ''
@@ -31,7 +31,7 @@ export class InstallNotes {
     return command.replace('shl_join_…', this.#token).replace('FINGERPRINT', fingerprint)
   }
 
-  /** What a command asks for at the terminal. */
+  /** Returns the text that a command asks for at the terminal. */
   inputOf(command: string): string {
     return command.includes(' login') ? `${this.#key}\n` : ''
   }

@@ -42,7 +42,7 @@ exec env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin /sbin/init --log-
 
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
-/** Where this machine has its unified control groups: mounts(5) of proc. */
+/** Finds the folder of this machine's unified control groups: mounts(5) of proc. */
 const findControlGroups = (): string => {
   const mount = readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')

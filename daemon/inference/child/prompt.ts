@@ -33,7 +33,7 @@ export const renderPrompt = (
     messages: messages.map(message => templateMessage(message, marks)),
     ...(tools && { tools: tools.map(tool => ({ type: 'function', function: marks.json(tool) })) }),
     add_generation_prompt: true,
-    // answers are not split into thoughts and text, so models that can do without thoughts are told to
+    // The engine does not split an answer into thoughts and text, so the template leaves thoughts out
     enable_thinking: false,
   })
   return splitAtMarks(marks.split(rendered), marks.texts)

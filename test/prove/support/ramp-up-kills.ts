@@ -28,7 +28,7 @@ export interface RampUpKills {
   pauses: number
   /** Claims of the jobs of both ramp-ups. */
   claims: number
-  /** What should not be. */
+  /** Observations that break the promise of a ramp-up. */
   faults: string[]
 }
 
