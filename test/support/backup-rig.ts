@@ -41,7 +41,7 @@ export const backupRig = async (
 ) => {
   const [stateDir, folder] = [await temporaryFolder(t), await temporaryFolder(t)]
   const place = given ?? stateDir
-  if (given === undefined) await placeEmptyStore(stateDir)
+  if (given === undefined) placeEmptyStore(stateDir)
   const store = await openStore(place, { pollMilliseconds: 0 })
   t.teardown(() => store.close())
   const { keys } = await bootstrap(store)

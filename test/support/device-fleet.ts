@@ -108,7 +108,7 @@ export const openDeviceFleet = async (
 ): Promise<ApiCaller> => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-devices-'))
   const state_dir = join(folder, 'coordinator')
-  await placeEmptyStore(state_dir)
+  placeEmptyStore(state_dir)
   const store = await openStore(state_dir)
   const { keys } = await bootstrap(store)
   const uses = { uses: cells.length, ttlMinutes: 5 }

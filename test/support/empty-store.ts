@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs'
-import { copyFile, mkdir } from 'node:fs/promises'
+import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { openStore } from '../../coordinator/store/store.ts'
 import { FOLDER_OF_RUN } from './memory-folder.ts'
@@ -25,10 +24,12 @@ export const makeEmptyStores = async (socket: string | undefined): Promise<void>
 
 /**
  * Puts an empty store into a folder that has none. Outside of `npm test`, opening the folder makes it.
+ * It is done in one turn of the event loop: several coordinators may open one folder at once, and a
+ * copy over an open store damages it.
  */
-export const placeEmptyStore = async (folder: string): Promise<void> => {
+export const placeEmptyStore = (folder: string): void => {
   const template = findTemplate()
   if (template === undefined || FILES.some(file => existsSync(join(folder, file)))) return
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  for (const file of FILES) await copyFile(join(template, file), join(folder, file))
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  for (const file of FILES) copyFileSync(join(template, file), join(folder, file))
 }

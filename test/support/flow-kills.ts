@@ -32,7 +32,7 @@ export const killInFlows = async (kills: number): Promise<FlowKills> => {
   const stateDir = join(folder, 'coordinator')
   const configFile = join(folder, 'coordinator.yaml')
   writeFileSync(configFile, stringify({ flows: FLOWS }))
-  await placeEmptyStore(stateDir)
+  placeEmptyStore(stateDir)
   const first = await openStore(stateDir)
   const { keys } = await bootstrap(first)
   await first.close()

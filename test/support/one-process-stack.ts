@@ -45,7 +45,7 @@ export const startInOneProcess = async (inferenceInput: object): Promise<OneProc
     { id: MODEL, kind: 'chat', minimum_tier: 'free', weights, context_length: 8192 },
   ]
   const stateDir = join(folder, 'coordinator')
-  await placeEmptyStore(stateDir)
+  placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   const token = await createToken(store.ledger, { uses: 1, ttlMinutes: 10 }, { actor: 'test' })

@@ -157,7 +157,7 @@ export const startStack = async (options: StackOptions = {}): Promise<TestStack>
     telemetry: { interval_seconds: 1 },
   })
 
-  await placeEmptyStore(stateDir)
+  placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   const tokens: string[] = []

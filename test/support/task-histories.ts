@@ -86,7 +86,7 @@ class TaskHistories {
   async run(): Promise<void> {
     const { folder } = this.#options
     const settings = { pollMilliseconds: 20, now: this.#now }
-    await placeEmptyStore(folder)
+    placeEmptyStore(folder)
     for (let at = 0; at < AT_ONCE; at++)
       this.#alive.push(this.#open(await openStore(folder, settings)))
     let left = this.#options.tasks

@@ -61,7 +61,7 @@ t.test('a cell reveals an audit that was cut while the coordinator was down', as
 t.test('a coordinator purges expired rows at its start, and logs it', async t => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-purge-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
-  await placeEmptyStore(folder)
+  placeEmptyStore(folder)
   const store = await openStore(folder)
   const old = { actor: 'a', action: 'test.run', subject: 's', outcome: 'done' } as const
   const at = Date.now() - 3 * 365 * 86_400_000
@@ -97,7 +97,7 @@ t.test('rows cut after a clean stop are reported at each start', async t => {
   const args = ['--state-dir', folder, '--http-port', '0']
   const coordinator = new Process('shoal-coordinator', () => args)
   t.teardown(() => coordinator.end('SIGKILL'))
-  await placeEmptyStore(folder)
+  placeEmptyStore(folder)
   const prepared = await openStore(folder)
   await bootstrap(prepared)
   await prepared.close()

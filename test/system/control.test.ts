@@ -26,7 +26,7 @@ type Json = Record<string, unknown>
 const place = async (t: Test) => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-control-'))
   const stateDir = join(folder, 'coordinator')
-  await placeEmptyStore(stateDir)
+  placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   const { secret } = await createToken(store.ledger, { uses: 1, ttlMinutes: 5 }, { actor: 'test' })

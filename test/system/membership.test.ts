@@ -56,7 +56,7 @@ interface Place {
 const place = async (t: Test, host: string): Promise<Place> => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-membership-'))
   const stateDir = join(folder, 'coordinator')
-  await placeEmptyStore(stateDir)
+  placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   await store.close()

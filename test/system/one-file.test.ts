@@ -55,7 +55,7 @@ const plantSkill = async (): Promise<string> => {
 
 const folder = await plantSkill()
 const stateDir = join(folder, 'state')
-await placeEmptyStore(stateDir)
+placeEmptyStore(stateDir)
 const store = await openStore(stateDir)
 const { keys } = await bootstrap(store)
 await store.close()

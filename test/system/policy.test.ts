@@ -49,7 +49,7 @@ const start = async (...flags: string[]) => {
 
 t.test('an approved policy applies without a restart, and survives one', async t => {
   t.teardown(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
-  await placeEmptyStore(stateDir)
+  placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   await store.close()

@@ -120,7 +120,7 @@ const createWebhook = async (url: string, key: string): Promise<string> => {
 }
 
 t.test('no secret in any place ends up in a log, the audit, the events or metrics', async t => {
-  await placeEmptyStore(stateDir)
+  placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   const newToken = async () =>

@@ -14,7 +14,7 @@ import { waitUntil } from '../support/wait-until.ts'
 t.test('a killed coordinator delivers accepted events and remembers its answers', async t => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-webhooks-'))
   const stateDir = join(folder, 'coordinator')
-  await placeEmptyStore(stateDir)
+  placeEmptyStore(stateDir)
   const store = await openStore(stateDir)
   const { keys } = await bootstrap(store)
   await store.close()

@@ -331,7 +331,7 @@ t.test('ended jobs are deleted after their retention', async t => {
 t.test('processes that are killed while working lose no job', async t => {
   const folder = await temporaryFolder(t)
   const file = join(folder, 'done')
-  await placeEmptyStore(join(folder, 'state'))
+  placeEmptyStore(join(folder, 'state'))
   const store = await openStore(join(folder, 'state'))
   t.teardown(() => store.close())
   const kind = testKind({ maxAttempts: 50 })

@@ -45,7 +45,7 @@ export const testStore = async (
   { hooks = REHEARSED, figures = createStoreFigures(), ...options }: TestStoreOptions = {},
 ): Promise<Store> => {
   const measured = figures.hooks
-  await placeEmptyStore(folder)
+  placeEmptyStore(folder)
   return openStore(await placeFor(folder), {
     pollMilliseconds: 0,
     ...options,
