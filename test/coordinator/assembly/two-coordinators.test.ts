@@ -12,6 +12,9 @@ import { signingOf } from '../../support/secrets.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { temporaryFolder } from '../store/temporary.ts'
 
+/** Rest between two looks at both: the key of the test has 300 calls a minute. */
+const LOOK_MS = 250
+
 t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
   const { store, coordinators, joinToken, start, ask, enrol, stateDir } = await startCoordinators(
     t,
@@ -203,7 +206,7 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
       const all = await Promise.all([a, b].map(url => chat(url, model)))
       return all.every(answer => answer.status === status)
     }
-    await waitUntil('both are connected to the cell', () => answers('model-a:7b', 200))
+    await waitUntil('both are connected to the cell', () => answers('model-a:7b', 200), LOOK_MS)
     const add = (url: string, model: string) =>
       ask(url, 'POST', '/v1/catalogue', { model, path: '/srv/own.gguf' })
     const show = (url: string, model: string) =>
@@ -220,26 +223,30 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
         },
       ],
     )
-    await waitUntil('both route it', () => answers('own:1b', 200))
+    await waitUntil('both route it', () => answers('own:1b', 200), LOOK_MS)
     t.equal((await ask(b, 'PUT', '/v1/catalogue/gpt-4o/alias', { model: 'own:1b' })).status, 200)
-    await waitUntil('both route the alias', () => answers('gpt-4o', 200))
+    await waitUntil('both route the alias', () => answers('gpt-4o', 200), LOOK_MS)
 
     const third = await start()
     t.match(await show(third.url, 'gpt-4o'), { status: 200, json: { alias_of: 'own:1b' } })
     t.equal((await add(third.url, 'gpt-4o')).status, 409, 'one that starts knows them at once')
     t.equal((await add(third.url, 'late:1b')).status, 201)
     await third.close()
-    await waitUntil('both show the download', async () => {
-      const shown = await Promise.all([a, b].map(url => show(url, 'late:1b')))
-      const isShown = ({ json }: (typeof shown)[number]) =>
-        json.cells?.some(
-          (each: object) => 'downloaded_bytes' in each && each.downloaded_bytes === 7,
-        )
-      return shown.every(isShown)
-    })
+    await waitUntil(
+      'both show the download',
+      async () => {
+        const shown = await Promise.all([a, b].map(url => show(url, 'late:1b')))
+        const isShown = ({ json }: (typeof shown)[number]) =>
+          json.cells?.some(
+            (each: object) => 'downloaded_bytes' in each && each.downloaded_bytes === 7,
+          )
+        return shown.every(isShown)
+      },
+      LOOK_MS,
+    )
     const remove = (url: string, id: string) => ask(url, 'DELETE', `/v1/catalogue/${id}`)
     for (const id of ['late:1b', 'gpt-4o']) t.equal((await remove(a, id)).status, 200)
-    await waitUntil('both refuse the alias', () => answers('gpt-4o', 422))
+    await waitUntil('both refuse the alias', () => answers('gpt-4o', 422), LOOK_MS)
     const removals = await Promise.all([remove(a, 'own:1b'), remove(b, 'own:1b')])
     t.strictSame(removals.map(({ status }) => status).toSorted(), [200, 404])
   })
@@ -250,12 +257,12 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
       return answers.filter(({ json }) => JSON.stringify(json).includes('audit_broken')).length
     }
     await store.ledger.sealed.write(trx => markTrouble(trx, 'planted', Date.now()))
-    await waitUntil('both show it', async () => (await troubles()) === 2)
+    await waitUntil('both show it', async () => (await troubles()) === 2, LOOK_MS)
     const { status } = await ask(b, 'POST', '/v1/tenants', { id: 'acme', name: 'acme' })
     t.equal(status, 503)
     const signing = await signingOf(store, stateDir())
     await acceptAudit(store.ledger, signing, 'planted by the test', { actor: 'test' })
-    await waitUntil('both go on', async () => (await troubles()) === 0)
+    await waitUntil('both go on', async () => (await troubles()) === 0, LOOK_MS)
     for (const [n, url] of [a, b].entries()) {
       const body = { id: `acme-${n}`, name: 'acme' }
       t.match(await ask(url, 'POST', '/v1/tenants', body), { status: 200 })
