@@ -219,7 +219,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     const kept = await writeConfig(ledger, change, by, now())
     documents.set(configKeyOf(scope, name), kept)
     untold.add(kept)
-    // When this read fails, the follower reports it and repeats it
+    // The follower reports a read that fails, and repeats it
     await catchUp().catch(() => {})
     void changes.look()
     return kept

@@ -20,7 +20,7 @@ interface PeopleViews {
     /** Returns the id of the person who is meant by an id or a name. Throws `conflict`. */
     resolveId(idOrName: string, scope: Scope): Promise<string>
     list(scope: Scope): Promise<Person[]>
-    /** Names of people by id, whatever their tenant: an approver sees who asks. */
+    /** Returns names of people by id, whatever their tenant: an approver sees who asks. */
     names(ids: readonly string[]): Promise<Map<string, string>>
     tenant(id: string): Promise<Tenant | undefined>
   }

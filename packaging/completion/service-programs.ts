@@ -7,7 +7,7 @@ import { listConfigFlags } from '../../shared/config.ts'
 
 /** A program that serves unless it gets a command. */
 export interface ServiceProgram {
-  /** Its commands; its own flags are those that every command takes too. */
+  /** Holds the commands of the service; its own flags are those that every command takes too. */
   program: Command
   /** Flags that it takes without a command only. */
   alone: Option[]
