@@ -15,9 +15,12 @@ import { bodyOf, type Outcome } from '../operations/invoke/outcome.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { PendingResult } from '../operations/pending-result.ts'
 import { type McpToolCall, toolCall } from './call-extras.ts'
+import { CALL_TOOL, FIND_TOOLS, findTools, parseToolCall } from './finder-tools.ts'
 import { CARD_URI, readingOf } from './resource.ts'
 import type { VisibleLists } from './shown.ts'
+import { beginTask, type CreateTaskResult, supportsTasks } from './task-handles.ts'
 import { toErrorResult, toPendingResult, toToolResult } from './tool-answer.ts'
+import type { ToolFinder } from './tool-finder.ts'
 
 /** Caller of one request: the operations it may use, and how they are called. */
 export interface McpCaller {
@@ -40,16 +43,49 @@ export const callTool = async (
   name: string,
   given: unknown,
   context: ServerContext,
-): Promise<CallToolResult | InputRequiredResult> => {
-  const operation = caller.shown.byName.get(name)
-  if (operation === undefined) throw createParamsError(`no tool ${JSON.stringify(name)}`)
+): Promise<CallToolResult | InputRequiredResult | CreateTaskResult> => {
+  const { byName, finder } = caller.shown
   try {
-    const outcome = await caller.call(operation, toolCall(operation, given, context))
-    if (outcome.kind !== 'pending') return toToolResult(bodyOf(outcome))
-    return askToApprove(outcome.pending, caller, context) ?? toPendingResult(outcome.pending)
+    if (finder !== undefined && name === FIND_TOOLS) return await find(caller, finder, given)
+    if (finder !== undefined && name === CALL_TOOL) return await callFound(caller, given, context)
+    const operation = byName.get(name)
+    if (operation === undefined) throw createParamsError(`no tool ${JSON.stringify(name)}`)
+    return await callOperation(caller, operation, given, context)
   } catch (error) {
+    if (error instanceof ProtocolError) throw error
     return toErrorResult(toCallError(error, caller))
   }
+}
+
+const find = async (
+  caller: McpCaller,
+  finder: ToolFinder,
+  given: unknown,
+): Promise<CallToolResult> => {
+  await caller.count()
+  return toToolResult(findTools(finder, given))
+}
+
+/** A wrong name is an error that the model reads, since it chose the name itself. */
+const callFound = (caller: McpCaller, given: unknown, context: ServerContext) => {
+  const { name, arguments: input } = parseToolCall(given)
+  const operation = caller.shown.byName.get(name)
+  if (operation !== undefined) return callOperation(caller, operation, input, context)
+  const message = `no tool ${JSON.stringify(name)}; ${FIND_TOOLS} returns the names`
+  throw new ShoalError('not_found', message, { param: 'name' })
+}
+
+const callOperation = async (
+  caller: McpCaller,
+  operation: Operation,
+  given: unknown,
+  context: ServerContext,
+): Promise<CallToolResult | InputRequiredResult | CreateTaskResult> => {
+  const outcome = await caller.call(operation, toolCall(operation, given, context))
+  if (outcome.kind === 'pending')
+    return askToApprove(outcome.pending, caller, context) ?? toPendingResult(outcome.pending)
+  if (outcome.kind === 'task' && supportsTasks(context)) return beginTask(caller, outcome, context)
+  return toToolResult(bodyOf(outcome))
 }
 
 /**

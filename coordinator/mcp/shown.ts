@@ -3,11 +3,13 @@ import { LRUCache } from 'lru-cache'
 import type { Key } from '../keys/key.ts'
 import { mayCall } from '../operations/invoke/access.ts'
 import type { Operation } from '../operations/operation.ts'
+import { FINDER_TOOLS } from './finder-tools.ts'
 import { prompts } from './prompts/index.ts'
 import type { OperatorPrompt } from './prompts/prompt.ts'
 import { isReadable, resourcesOf, templatesOf } from './resource.ts'
-import { toolOf } from './tool.ts'
-import { chosenTools } from './toolsets.ts'
+import { definitionOf, withoutOutput } from './tool.ts'
+import { createToolFinder, type ToolFinder } from './tool-finder.ts'
+import { chooseTools, listGroups, type ToolChoice } from './toolsets.ts'
 
 /** Lists for callers with the same roles and the same choice of tools. */
 export interface VisibleLists {
@@ -15,6 +17,8 @@ export interface VisibleLists {
   byName: ReadonlyMap<string, Operation>
   /** Operations that are readable by an address alone, access permitting. */
   addressed: readonly Operation[]
+  /** Search over every tool that these callers may use; set where find-tools is listed. */
+  finder: ToolFinder | undefined
   /** Usable tools, in the order of the list; the other lists follow from them. */
   tools: readonly Tool[]
   readable: readonly Operation[]
@@ -30,45 +34,48 @@ const CAPACITY = 64
 /**
  * Creates the lists once per combination of toolsets and roles: apart from these they depend only
  * on the registered operations, which do not change while the process lives. Throws the errors of
- * `chosenTools`.
+ * `chooseTools`.
  */
 export const createShown = (
   operations: readonly Operation[],
 ): ((query: unknown, key: Pick<Key, 'roles'>) => VisibleLists) => {
   const kept = new LRUCache<string, VisibleLists>({ max: CAPACITY })
   return (query, key) => {
-    const { toolsets } = (query ?? {}) as { toolsets?: unknown }
-    const name = JSON.stringify([toolsets, key.roles.toSorted()])
-    const shown = kept.get(name) ?? buildLists(chosenTools(query, operations), key)
+    const { toolsets, schemas } = (query ?? {}) as { toolsets?: unknown; schemas?: unknown }
+    const name = JSON.stringify([toolsets, schemas, key.roles.toSorted()])
+    const shown = kept.get(name) ?? buildLists(operations, chooseTools(query, operations, key), key)
     kept.set(name, shown)
     return shown
   }
 }
 
-const buildLists = (chosen: readonly Operation[], key: Pick<Key, 'roles'>): VisibleLists => {
-  const allowed = chosen.filter(operation => mayCall(operation, key))
-  const addressed = chosen.filter(isReadable)
+const buildLists = (
+  operations: readonly Operation[],
+  { listed, hasFinder, hasOutputs }: ToolChoice,
+  key: Pick<Key, 'roles'>,
+): VisibleLists => {
+  const allowed = listed.filter(operation => mayCall(operation, key))
+  const addressed = listed.filter(isReadable)
   const readable = addressed.filter(each => allowed.includes(each))
   const ids = new Set(allowed.map(({ id }) => id))
   const offered = prompts.filter(({ tools }) => tools.every(tool => ids.has(tool)))
+  const definitions = [...(hasFinder ? FINDER_TOOLS : []), ...allowed.map(definitionOf)]
   return {
-    byName: new Map(chosen.map(each => [each.id, each])),
+    byName: new Map((hasFinder ? operations : listed).map(each => [each.id, each])),
     addressed,
     readable,
     offered,
-    tools: allowed.map(definitionOf),
+    finder: hasFinder ? createFinder(operations, key) : undefined,
+    tools: hasOutputs ? definitions : definitions.map(withoutOutput),
     resources: resourcesOf(readable),
     templates: templatesOf(readable),
     prompts: offered.map(promptView),
   }
 }
 
-/** Cache of tools by operation: schemas are large and the same for every caller. */
-const definitions = new WeakMap<Operation, Tool>()
-const definitionOf = (operation: Operation): Tool => {
-  const known = definitions.get(operation) ?? toolOf(operation)
-  definitions.set(operation, known)
-  return known
+const createFinder = (operations: readonly Operation[], key: Pick<Key, 'roles'>): ToolFinder => {
+  const allowed = operations.filter(operation => mayCall(operation, key))
+  return createToolFinder(allowed, listGroups(allowed))
 }
 
 const promptView = ({ name, title, description, arguments: fields }: OperatorPrompt): Prompt => ({

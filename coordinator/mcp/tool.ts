@@ -15,6 +15,17 @@ export const toolOf = (operation: Operation & { name?: string }): Tool => ({
   annotations: annotationsOf(operation),
 })
 
+/** The tool without the schema of its output, which doubles the size of a list several times. */
+export const withoutOutput = ({ outputSchema, ...tool }: Tool): Tool => tool
+
+/** Cache of tools by operation: schemas are large and the same for every caller. */
+const definitions = new WeakMap<Operation, Tool>()
+export const definitionOf = (operation: Operation): Tool => {
+  const known = definitions.get(operation) ?? toolOf(operation)
+  definitions.set(operation, known)
+  return known
+}
+
 const titleOf = (id: string): string => {
   const words = id.replaceAll('-', ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)

@@ -18,12 +18,18 @@ export const jsonSchema = (schema: z.ZodType): JsonSchema => {
 const published = new WeakMap<z.ZodType, JsonSchema>()
 
 /**
+ * A tuple is closed by its length: many readers know no schema that is a bare `false`.
+ *
  * The bounds of safe integers, and the pattern beside a format, tell a reader nothing. A secret is
  * `writeOnly`, as JSON Schema (validation, section 9.4) has it.
  */
 const simplifySchema = ({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void => {
   if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum
   if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+  if (jsonSchema.prefixItems !== undefined && jsonSchema.items === false) {
+    delete jsonSchema.items
+    jsonSchema.maxItems = jsonSchema.prefixItems.length
+  }
   if (jsonSchema.format !== undefined) delete jsonSchema.pattern
   if (jsonSchema.secret === true) {
     delete jsonSchema.secret

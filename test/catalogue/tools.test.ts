@@ -1,6 +1,7 @@
 import t from 'tap'
 import { prompts } from '../../coordinator/mcp/prompts/index.ts'
-import { toolOf } from '../../coordinator/mcp/tool.ts'
+import { toolOf, withoutOutput } from '../../coordinator/mcp/tool.ts'
+import { createToolFinder } from '../../coordinator/mcp/tool-finder.ts'
 import { isTool } from '../../coordinator/operations/declaration.ts'
 import { operations } from '../../coordinator/operations/index.ts'
 import { skills } from '../../coordinator/skills/index.ts'
@@ -82,6 +83,28 @@ t.test('every tool is valid for any client and belongs to a toolset', async t =>
     .map(toolOf)
     .flatMap(({ inputSchema, outputSchema }) => [...[inputSchema, outputSchema]])
   t.strictSame(schemas.flatMap(findUnresolved), [])
+  t.notMatch(JSON.stringify(schemas), /"items":false/)
+})
+
+t.test('every tool is found first by its own name and description', async t => {
+  const finder = createToolFinder(all, [])
+  const missed = all.filter(({ id, description }) => {
+    const { tools } = finder.find(`${id} ${description}`, { limit: 1 })
+    return tools[0]?.name !== id
+  })
+  t.strictSame(
+    missed.map(({ id }) => id),
+    [],
+  )
+})
+
+t.test('a list of tools is short enough for a model', async t => {
+  t.strictSame(
+    all.map(toolOf).filter(({ description = '' }) => description.length > 200),
+    [],
+  )
+  const listed = JSON.stringify(all.map(toolOf).map(withoutOutput)).length
+  t.ok(listed < 200_000, `${listed} characters of all tools`)
 })
 
 t.test('the prompts name only existing tools', async t => {

@@ -1,4 +1,8 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import {
+  createTaskSessionFromClient,
+  resultFromTaskOutcome,
+} from '@modelcontextprotocol/ext-tasks/client'
 import t, { type Test } from 'tap'
 import { OPERATOR_ROLES } from '../../../coordinator/keys/key.ts'
 import { type AnyJson, a2aScene, caller } from '../../support/a2a.ts'
@@ -35,7 +39,6 @@ t.test('a background tool returns its task, and tasks-show returns the state', a
   const client = await clientOf(t)
   const { tools } = await client.listTools()
   const slow = tools.find(({ name }) => name === 'test-slow')
-  t.match(slow?.outputSchema, { properties: { task_id: { type: 'string' } } })
   t.match(slow?.description, /tasks-show/)
   const begun = await client.callTool({ name: 'test-slow', arguments: { steps: 1 } })
   const { task_id } = outputOf(begun)
@@ -44,6 +47,64 @@ t.test('a background tool returns its task, and tasks-show returns the state', a
   const wrong = await client.callTool({ name: 'test-slow', arguments: { steps: 'many' } })
   t.equal(wrong.isError, true)
 })
+
+const EXTENSIONS = { 'io.modelcontextprotocol/tasks': {} }
+
+t.test('a task of the extension is cancelled, and an unknown one is an error', async t => {
+  const { call } = await taskSession(t)
+  const { result } = await call('tools/call', { name: 'test-slow', arguments: { steps: 1_000 } })
+  t.match(result, { resultType: 'task', status: 'working', ttlMs: null })
+  const { taskId } = result
+  t.match(await call('tasks/update', { taskId, inputResponses: {} }), { result: {} })
+  t.match(await call('tasks/cancel', { taskId }), { result: { resultType: 'complete' } })
+  t.match(await call('tasks/get', { taskId }), { result: { status: 'cancelled' } })
+  for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel'])
+    t.match(await call(method, { taskId: 'none', inputResponses: {} }), { error: { code: -32602 } })
+})
+
+/** The public client of the extension, which frames its requests and sends them as they are. */
+const taskSession = async (t: Test) => {
+  const client = await clientOf(t, { ...MODERN, capabilities: { extensions: EXTENSIONS } })
+  const framing = {
+    protocolVersion: '2026-07-28',
+    clientInfo: { name: 'test', version: '1' },
+    clientCapabilities: { extensions: EXTENSIONS },
+  }
+  let id = 0
+  const send = async (message: AnyJson): Promise<AnyJson> => {
+    const { name, taskId } = message.params
+    const response = await fetch(`${url}/mcp/`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${demo.operator}`,
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': framing.protocolVersion,
+        'mcp-method': message.method,
+        'mcp-name': name ?? taskId,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: ++id, ...message }),
+    })
+    const text = await response.text()
+    return JSON.parse(text.split('data: ').at(-1) ?? '')
+  }
+  const session = createTaskSessionFromClient(client, {
+    endpointId: 'test',
+    rawDispatch: async message => {
+      const { result, error } = await send(message)
+      return error === undefined ? { kind: 'result', result } : { kind: 'error', error }
+    },
+    v2RequestFraming: framing,
+  })
+  t.teardown(() => session.close())
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': framing.protocolVersion,
+    'io.modelcontextprotocol/clientInfo': framing.clientInfo,
+    'io.modelcontextprotocol/clientCapabilities': framing.clientCapabilities,
+  }
+  const call = (method: string, params: object) => send({ method, params: { ...params, _meta } })
+  return { client, session, call }
+}
 
 t.test('progress is sent to a client that requests it', async t => {
   for (const options of [{}, MODERN]) {
@@ -139,4 +200,16 @@ t.test('a client that can open pages is asked once to open the page of the reque
   t.equal(asked.length, 1)
   t.equal(asked[0].url, `${PORTAL}/gates/requests/${waits.request_id}`)
   t.notOk(done.includes('page'))
+})
+
+t.test('a client with the tasks extension reads the result of a tool from its task', async t => {
+  const { client, session, call } = await taskSession(t)
+  t.strictSame(client.getServerCapabilities()?.extensions, EXTENSIONS)
+  const execution = await session.callTool('test-slow', { steps: 1 })
+  release()
+  const { outcome, lastTask } = await execution.settle()
+  t.match(lastTask, { taskId: /./ })
+  t.match(resultFromTaskOutcome(outcome), { structuredContent: { walked: 1 } })
+  const quick = await call('tools/call', { name: 'alerts-list', arguments: {} })
+  t.equal(quick.result.resultType, 'complete')
 })

@@ -149,6 +149,79 @@ t.test('toolsets narrow the list, and an unknown one is refused by name', async 
   t.match(await bad.text(), /no toolset .*nonsense.*gates/)
 })
 
+t.test('the list has schemas of outputs only for a client that asks for them', async t => {
+  const base = await startServer(t)
+  const plain = await (await clientOf(t, base)).listTools()
+  t.notOk(plain.tools.some(({ outputSchema }) => outputSchema !== undefined))
+  const full = await (await clientOf(t, base, { path: '/mcp/?schemas=full' })).listTools()
+  t.ok(full.tools.every(({ outputSchema }) => outputSchema?.type === 'object'))
+  t.ok(JSON.stringify(plain).length * 4 < JSON.stringify(full).length)
+  await t.rejects(clientOf(t, base, { path: '/mcp/?schemas=some' }), /schemas must be full/)
+})
+
+t.test('a list of two tools finds and calls every tool that the key may use', async t => {
+  const base = await startServer(t)
+  const client = await clientOf(t, base, { path: '/mcp/?toolsets=find' })
+  const { tools } = await client.listTools()
+  t.strictSame(
+    tools.map(({ name }) => name),
+    ['find-tools', 'call-tool'],
+  )
+  t.ok(JSON.stringify(tools).length < 4000)
+  const find = async (ask: object, from = client) =>
+    (await from.callTool({ name: 'find-tools', arguments: { ...ask } })).structuredContent as {
+      tools: { name: string; input_schema: object; effect: string }[]
+      total: number
+    }
+  const alerts = await find({ query: 'which alerts are open' })
+  t.equal(alerts.tools[0]?.name, 'alerts-list')
+  t.match(alerts.tools[0], { effect: 'read', input_schema: { type: 'object' } })
+  t.equal((await find({ query: 'cells', limit: 2 })).tools.length, 2)
+  t.ok(
+    (await find({ query: 'list', group: 'alerts' })).tools.every(({ name }) => /alert/.test(name)),
+  )
+  const call = { name: 'alerts-list', arguments: { limit: 5 } }
+  const answer = await client.callTool({ name: 'call-tool', arguments: call })
+  t.equal((answer.structuredContent as { data_state: string }).data_state, 'empty')
+  const free = await clientOf(t, base, { path: '/mcp/?toolsets=find', key: 'free-key' })
+  t.notOk(
+    (await find({ query: 'cells list' }, free)).tools.some(({ name }) => name === 'cells-list'),
+  )
+  const refused = await free.callTool({ name: 'call-tool', arguments: { name: 'cells-list' } })
+  t.match(JSON.stringify(refused.content), /forbidden/)
+})
+
+t.test('a wrong call of the two tools is an answer that the model can read', async t => {
+  const base = await startServer(t)
+  const client = await clientOf(t, base, { path: '/mcp/?toolsets=find' })
+  for (const [name, input, expected] of [
+    ['call-tool', { name: 'no-such-tool' }, /find-tools returns the names/],
+    ['call-tool', { name: 'call-tool' }, /no tool/],
+    ['call-tool', { name: 'alerts-list', arguments: { limit: 'many' } }, /invalid_request/],
+    ['call-tool', {}, /name is missing/],
+    ['find-tools', { query: '' }, /query/],
+  ] as const) {
+    const answer = await client.callTool({ name, arguments: { ...input } })
+    t.equal(answer.isError, true)
+    t.match(JSON.stringify(answer.content), expected)
+  }
+  const plain = await clientOf(t, base)
+  await t.rejects(plain.callTool({ name: 'find-tools', arguments: {} }), /no tool/)
+})
+
+t.test('the toolset of a role has what its holder works with', async t => {
+  const base = await startServer(t)
+  const list = async (key: string) =>
+    (await (await clientOf(t, base, { path: '/mcp/?toolsets=role', key })).listTools()).tools
+  const reviewer = (await list('reviewer-key')).map(({ name }) => name)
+  t.ok(['gates-approve', 'audit-query', 'alerts-list'].every(name => reviewer.includes(name)))
+  t.notOk(reviewer.some(name => /^(host|module)-/.test(name)))
+  const client = (await list('free-key')).map(({ name }) => name)
+  t.ok(client.includes('conversations-create'))
+  t.notOk(client.includes('gates-approve'))
+  t.ok(JSON.stringify(await list('admin-key')).length < 100_000)
+})
+
 t.test('a caller without a valid key learns nothing', async t => {
   const base = await startServer(t)
   const answer = await post(base, call('tiers-list'), { authorization: 'Bearer wrong' })
