@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { SiteOrigin } from '../../shared/wire/formation.ts'
 
 const Metres = z.number().min(-10_000).max(10_000)
 
@@ -38,6 +39,34 @@ const UnitBody = z.strictObject({
 })
 export type UnitBody = z.output<typeof UnitBody>
 export const DEFAULT_BODY: UnitBody = UnitBody.parse({})
+/** Body of a unit that knows its position on the globe: outdoor vehicles are larger and faster. */
+export const DEFAULT_GLOBE_BODY: UnitBody = UnitBody.parse({
+  radius_m: 0.5,
+  max_speed_m_s: 2,
+  acceleration_m_s2: 1,
+})
+
+/** Tolerances of a formation with a unit that knows its position by satellite. */
+const GlobeTolerances = z.strictObject({
+  position_m: z
+    .number()
+    .positive()
+    .max(50)
+    .default(2)
+    .describe('Largest error of a position by satellite, and of the straight way.'),
+  skew_ms: z
+    .int()
+    .min(10)
+    .max(5000)
+    .default(2000)
+    .describe('Largest difference between the starts, with the time of the radio link.'),
+  settle_seconds: z
+    .number()
+    .min(0)
+    .max(60)
+    .default(8)
+    .describe('Time in which a unit comes to rest at the end of a stage.'),
+})
 
 /** Formations of devices. */
 export const SwarmConfig = z.strictObject({
@@ -54,6 +83,16 @@ export const SwarmConfig = z.strictObject({
     .record(z.string().max(128), UnitBody)
     .default({})
     .describe('Body of units, by device id, name or profile.'),
+  origins: z
+    .record(z.string().min(1).max(64), SiteOrigin)
+    .default({})
+    .describe(
+      'Origin of the local frame by name of the site; units that know their position on the globe, ' +
+        'such as vehicles with MAVLink, need it.',
+    ),
+  globe: GlobeTolerances.prefault({}).describe(
+    'Tolerances that take the place of smaller ones when such a unit takes part.',
+  ),
   margin_m: z.number().min(0).max(50).default(0.05).describe('Distance between two bodies.'),
   position_m: z
     .number()

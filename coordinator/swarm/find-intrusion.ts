@@ -2,8 +2,8 @@ import type { Devices } from '../devices/devices.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import { isPresent } from '../fleet/presence.ts'
 import type { StartedFormation } from './formation.ts'
-import { placeOf } from './members.ts'
 import { findCloseDevice, findObstacle } from './planned-ways.ts'
+import { placeOf } from './site-place.ts'
 
 interface IntrusionParts {
   devices: Pick<Devices, 'get' | 'list' | 'state'>
@@ -30,6 +30,6 @@ export const findIntrusion = (
       const isHere = isPresent(fleet.cell(cellId)?.presence ?? 'unknown')
       return isHere && facts.site === unit.facts.site
     })
-    .map(device => ({ device, place: placeOf(devices.state(device)) }))
+    .map(device => ({ device, place: placeOf(devices.state(device), plan.origin) }))
   return findObstacle(plan, present, (now - startAt) / 1000) ?? findCloseDevice(plan, present)
 }

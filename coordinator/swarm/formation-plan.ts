@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { Formation } from '../../devices/swarm/formation.ts'
-import { FORMATION_VERB, FormationParams } from '../../shared/wire/formation.ts'
+import { FORMATION_VERB, FormationParams, SiteOrigin } from '../../shared/wire/formation.ts'
 import { FORMATION_GATE } from '../../shared/wire/plan-part.ts'
 import { AnchorInput } from './config.ts'
 import type { PlannedSwarm } from './plan-swarm.ts'
@@ -15,6 +15,8 @@ export const FormationPlan = z.object({
   anchor: AnchorInput,
   strategy: z.enum(['direct', 'layered', 'staged']),
   position_m: z.number(),
+  /** Origin of the frame, where a device of the site knows its position on the globe. */
+  origin: SiteOrigin.exactOptional(),
   required_m: z.number(),
   /** Least planned distance of two units, and with errors at their worst; null for one unit. */
   clearance_m: z.number().nullable(),
@@ -43,9 +45,8 @@ export const roundDistance = (metres: number): number | null =>
   Number.isFinite(metres) ? round(metres) : null
 
 export const toFormationPlan = (
-  { request, planned, units, cells }: PlannedSwarm,
+  { request, planned, units, cells, position_m, origin }: PlannedSwarm,
   parts: FormationPlan['parts'],
-  position_m: number,
 ): FormationPlan => ({
   verb: FORMATION_VERB,
   hazard: 'unsafe',
@@ -55,6 +56,7 @@ export const toFormationPlan = (
   anchor: request.anchor,
   strategy: planned.strategy,
   position_m,
+  ...(origin && { origin }),
   required_m: round(planned.required_m),
   clearance_m: roundDistance(planned.clearance.least_m),
   clearance_with_errors_m: roundDistance(planned.clearance.least_with_errors_m),

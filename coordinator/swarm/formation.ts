@@ -1,4 +1,4 @@
-import type { FormationParams } from '../../shared/wire/formation.ts'
+import type { FormationParams, SiteOrigin } from '../../shared/wire/formation.ts'
 import type { CommandRecord } from '../control/command.ts'
 import { isFinalCommandState } from '../control/command.ts'
 
@@ -49,6 +49,8 @@ export interface FormationPart {
 export interface ApprovedFormation {
   formation: string
   position_m: number
+  /** Origin of the frame, where a unit knows its position on the globe. */
+  origin?: SiteOrigin | undefined
   /** Least distance between a unit and anything else. */
   required_m: number
   units: { device_id: string; cell_id: string; name: string; slot: number[] }[]

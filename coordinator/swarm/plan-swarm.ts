@@ -1,3 +1,4 @@
+import type { Tolerances } from '../../devices/swarm/clearance.ts'
 import type { Anchor, Formation } from '../../devices/swarm/formation.ts'
 import { centroidOf } from '../../devices/swarm/formation.ts'
 import { planFormation } from '../../devices/swarm/plan-formation.ts'
@@ -8,9 +9,10 @@ import {
   type FormationStage,
   MAX_FORMATION_SECONDS,
   MAX_FORMATION_UNITS,
+  type SiteOrigin,
 } from '../../shared/wire/formation.ts'
 import type { AnchorInput, SwarmConfig } from './config.ts'
-import type { Exclusion, SwarmUnit } from './members.ts'
+import { type Exclusion, originOf, type SwarmUnit } from './members.ts'
 
 /** A formation that somebody asks for. */
 export interface SwarmRequest {
@@ -27,6 +29,10 @@ export interface PlannedSwarm {
   excluded: readonly Exclusion[]
   /** Part of each cell, in the order of their ids. */
   cells: readonly { cell_id: string; params: FormationParams }[]
+  /** Largest error of a position that the plan bears. */
+  position_m: number
+  /** Origin of the frame of the site, where it has one. */
+  origin: SiteOrigin | undefined
 }
 
 /**
@@ -42,11 +48,16 @@ const CELLS_PAUSE_MS = 3000
 export const planSwarm = (
   units: readonly SwarmUnit[],
   excluded: readonly Exclusion[],
-  { formation, spacing_m, anchor: given }: SwarmRequest,
+  { formation, spacing_m, anchor: given, site }: SwarmRequest & { site: string | null },
   config: SwarmConfig,
 ): PlannedSwarm => {
   requireUnits(units, excluded)
-  const { position_m, skew_ms, margin_m } = config
+  const { margin_m } = config
+  const { position_m, skew_ms, pause_ms } = chooseTolerances(
+    [...units, ...excluded.filter(({ place }) => place)],
+    config,
+  )
+  const origin = originOf(site, config)
   const anchor = given ?? config.anchor ?? chooseAnchor(units)
   const cellIds = [...new Set(units.map(({ device }) => device.cellId))].sort()
   const planned = planFormation(units, {
@@ -55,7 +66,7 @@ export const planSwarm = (
     anchor: toAnchor(anchor),
     tolerances: { position_m, skew_ms },
     margin_m,
-    ...(cellIds.length > 1 && { pause_ms: CELLS_PAUSE_MS }),
+    pause_ms: Math.max(pause_ms, cellIds.length > 1 ? CELLS_PAUSE_MS : 0),
     obstacles: excluded.flatMap(({ device, place }) =>
       place === undefined ? [] : [{ device_id: device.id, place }],
     ),
@@ -71,10 +82,26 @@ export const planSwarm = (
     const stages = planned.stages.flatMap(stage =>
       toCellStage(stage, id => cellOf.get(id) === cell_id),
     )
-    return stages.length === 0 ? [] : [{ cell_id, params: { position_m, skew_ms, stages } }]
+    const isOnGlobe = units.some(unit => unit.device.cellId === cell_id && unit.frame === 'wgs84')
+    const params = { position_m, skew_ms, stages, ...(isOnGlobe && origin && { origin }) }
+    return stages.length === 0 ? [] : [{ cell_id, params }]
   })
-  return { request: { formation, spacing_m, anchor }, planned, units, excluded, cells }
+  const request = { formation, spacing_m, anchor }
+  return { request, planned, units, excluded, cells, position_m, origin }
 }
+
+/** Tolerances of the configuration; one on the globe has larger errors, and takes time to settle. */
+const chooseTolerances = (
+  known: readonly Pick<Exclusion, 'frame'>[],
+  { position_m, skew_ms, globe }: SwarmConfig,
+): Tolerances & { pause_ms: number } =>
+  known.some(({ frame }) => frame === 'wgs84')
+    ? {
+        position_m: Math.max(position_m, globe.position_m),
+        skew_ms: Math.max(skew_ms, globe.skew_ms),
+        pause_ms: globe.settle_seconds * 1000,
+      }
+    : { position_m, skew_ms, pause_ms: 0 }
 
 const requireUnits = (units: readonly SwarmUnit[], excluded: readonly Exclusion[]): void => {
   if (units.length > MAX_FORMATION_UNITS)

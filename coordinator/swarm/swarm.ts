@@ -1,4 +1,6 @@
+import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
+import type { DeviceVerbFacts } from '../../shared/wire/device.ts'
 import type { Device } from '../devices/device.ts'
 import type { Devices } from '../devices/devices.ts'
 import type { Stops } from '../estop/stops.ts'
@@ -13,6 +15,7 @@ import {
   isMovable,
   isUnit,
   judgeCandidate,
+  MOVE_VERBS,
   type SwarmUnit,
 } from './members.ts'
 import { type PlannedSwarm, planSwarm, type SwarmRequest } from './plan-swarm.ts'
@@ -80,7 +83,12 @@ export class Swarm {
   async plan(request: SwarmRequest & SwarmSelection): Promise<PlannedSwarm & SwarmMembers> {
     const members = await this.listMembers(request)
     requireKnownSite(members, this.#parts.devices.list())
-    const planned = planSwarm(members.units, members.excluded, request, this.config)
+    const planned = planSwarm(
+      members.units,
+      members.excluded,
+      { ...request, site: members.site },
+      this.config,
+    )
     return { ...members, ...planned }
   }
 
@@ -91,7 +99,7 @@ export class Swarm {
    */
   async isFeasible(plan: FormationPlan, selection: SwarmSelection): Promise<boolean> {
     const { units, excluded } = await this.listMembers(selection)
-    if (!isAtStart(plan, units, this.config.position_m)) return false
+    if (!isAtStart(plan, units, plan.position_m)) return false
     requireKnownPlaces(excluded)
     requireFreeWays(plan, [...units, ...excluded])
     return true
@@ -100,14 +108,28 @@ export class Swarm {
   #describe(device: Device, taken: ReadonlySet<string>): Candidate {
     const { devices, stops } = this.#parts
     const { id: deviceId, cellId, facts } = device
+    const verbs = devices.profile(device)?.verbs
     return {
       device,
       readings: devices.state(device),
-      verbs: devices.profile(device)?.verbs.map(({ verb }) => verb),
+      verbs: verbs?.map(({ verb }) => verb),
+      speeds: readSpeeds(verbs?.find(({ verb }) => MOVE_VERBS.includes(verb))),
       estop: stops.findCovering({ cellId, deviceId, site: facts.site })?.reason,
       isInFormation: taken.has(deviceId),
     }
   }
+}
+
+const SpeedSchema = z.object({
+  properties: z.object({
+    speed_m_s: z.object({ minimum: z.number().optional(), maximum: z.number().optional() }),
+  }),
+})
+
+/** Speeds that a verb accepts, from the JSON Schema of its parameters. */
+const readSpeeds = (verb: DeviceVerbFacts | undefined): Candidate['speeds'] => {
+  const { minimum, maximum } = SpeedSchema.safeParse(verb?.params).data?.properties.speed_m_s ?? {}
+  return { min_m_s: minimum, max_m_s: maximum }
 }
 
 /** Positions of two sites have nothing in common, nor have those of devices without a site. */
@@ -139,10 +161,11 @@ const requireKnownSite = (
   })
 }
 
-const toBystander = ({ device, place }: SwarmUnit): Exclusion => ({
+const toBystander = ({ device, place, frame }: SwarmUnit): Exclusion => ({
   device,
   reason: 'not_asked',
   message: 'it is not one of the members',
+  frame,
   isUnseen: false,
   place: { x: place.x, y: place.y },
 })

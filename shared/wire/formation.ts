@@ -12,6 +12,19 @@ export const MAX_FORMATION_SECONDS = 1500
 
 const Metres = z.number().min(-1e5).max(1e5)
 
+/** Place of a site on the globe, WGS 84: where its local frame has x and y of 0. */
+export const SiteOrigin = z.strictObject({
+  lat: z.number().min(-90).max(90).describe('Latitude of the origin, degrees.'),
+  lon: z.number().min(-180).max(180).describe('Longitude of the origin, degrees.'),
+  x_bearing_degrees: z
+    .number()
+    .min(-360)
+    .max(360)
+    .default(90)
+    .describe('Compass bearing of the x axis; east by default, so that y points north.'),
+})
+export type SiteOrigin = z.output<typeof SiteOrigin>
+
 /** Position in the local frame of the site: x, y and altitude, in metres. */
 const FormationPlace = z.tuple([Metres, Metres, Metres])
 
@@ -42,6 +55,8 @@ export const FormationParams = z.strictObject({
   /** Largest difference between the starts of two units, in milliseconds. */
   skew_ms: z.int().positive().max(5000),
   stages: z.array(FormationStage).min(1).max(MAX_FORMATION_UNITS),
+  /** Origin of the local frame, for units that know their position on the globe. */
+  origin: SiteOrigin.exactOptional(),
   /**
    * Start in unix milliseconds by the coordinator's clock. It is no part of the plan: people approve
    * the moves, and the start is chosen when they are carried out.

@@ -93,7 +93,7 @@ const findEarlier = async (
 /** Has every cell plan its part and check it; nothing moves. */
 const planOnCells = async (
   planned: PlannedSwarm,
-  { commands, actor, signal, swarm }: Context,
+  { commands, actor, signal }: Context,
 ): Promise<FormationPlan> => {
   const { cells } = planned
   if (cells.length === 0)
@@ -105,7 +105,7 @@ const planOnCells = async (
   )
   requireChecks(dry.flatMap(({ checks }) => checks))
   const parts = dry.flatMap(({ plan }) => FormationPlan.shape.parts.parse(plan.parts))
-  return toFormationPlan(planned, parts, swarm.config.position_m)
+  return toFormationPlan(planned, parts)
 }
 
 const requireChecks = (checks: readonly Precondition[]): void => {

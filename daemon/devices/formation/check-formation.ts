@@ -1,5 +1,6 @@
-import { hasFrame, readPosition } from '../../../devices/envelope/snapshot.ts'
-import type { FormationParams } from '../../../shared/wire/formation.ts'
+import { type DeviceSnapshot, hasFrame, readPosition } from '../../../devices/envelope/snapshot.ts'
+import { createSiteFrame } from '../../../devices/swarm/site-frame.ts'
+import type { FormationParams, SiteOrigin } from '../../../shared/wire/formation.ts'
 import type { Precondition } from '../../../shared/wire/plan-part.ts'
 import { takeSnapshot } from '../device-checks.ts'
 import type { DeviceHost } from '../device-host.ts'
@@ -13,30 +14,40 @@ export interface FormationCheckContext {
   now: () => number
 }
 
+/** Bounds of a formation that its checks look at. */
+type CheckedBounds = Pick<FormationParams, 'position_m' | 'origin'>
 type Place = FormationParams['stages'][number]['moves'][number]['from']
 
 /** Most preconditions of a formation; those that fail come first. */
 const MAX_CHECKS = 60
 
-/** Distance of a device from a place; null without a fresh position in the local frame. */
+/** Distance of a device from a place; null without a fresh position in the frame of the site. */
 export const measureDistance = (
   deviceId: string,
   [x, y, altitude]: Place,
+  origin: SiteOrigin | undefined,
   { host, now }: Pick<FormationCheckContext, 'host' | 'now'>,
 ): number | null => {
   const hosted = host.find(deviceId)
-  const snapshot = hosted && takeSnapshot(hosted)
-  if (snapshot === undefined || !hasFrame(snapshot, 'local')) return null
-  const position = readPosition(snapshot, 'local', now())
+  const position = hosted && locate(takeSnapshot(hosted), origin, now())
   if (position === undefined) return null
   const distance_m = Math.hypot(position.x - x, position.y - y, position.altitude_m - altitude)
   return Math.round(distance_m * 1000) / 1000
 }
 
+/** Fresh position in the frame of the site, that of the globe converted; undefined without one. */
+const locate = (snapshot: DeviceSnapshot, origin: SiteOrigin | undefined, now: number) => {
+  if (hasFrame(snapshot, 'local')) return readPosition(snapshot, 'local', now)
+  const position = readPosition(snapshot, 'wgs84', now)
+  if (position === undefined || origin === undefined) return undefined
+  const place = createSiteFrame(origin).toLocal({ lat: position.x, lon: position.y })
+  return place && { ...place, altitude_m: position.altitude_m }
+}
+
 /** Checks one unit just before a move: e-stop, idleness, its place, and the limits of its device. */
 export const checkUnit = async (
   unit: UnitPlan,
-  { position_m, isFirst }: Pick<FormationParams, 'position_m'> & { isFirst: boolean },
+  { position_m, origin, isFirst }: CheckedBounds & { isFirst: boolean },
   context: FormationCheckContext,
   signal: AbortSignal,
 ): Promise<Precondition[]> => {
@@ -44,7 +55,7 @@ export const checkUnit = async (
   const stop = context.findStop(device_id)
   const running = context.host.runs.listRunning(device_id)
   const refusal = unit.verb.findRefusal?.()
-  const distance_m = isFirst ? measureDistance(device_id, from, context) : undefined
+  const distance_m = isFirst ? measureDistance(device_id, from, origin, context) : undefined
   return [
     { name: 'available', observed: refusal?.message ?? null, limit: null, holds: !refusal },
     { name: 'estop', observed: stop ?? null, limit: null, holds: stop === undefined },
@@ -66,7 +77,7 @@ export const checkUnit = async (
 /** Checks of all units in a few lines: each that fails, and for the others how many hold. */
 export const checkUnits = async (
   units: readonly UnitPlan[],
-  params: Pick<FormationParams, 'position_m'>,
+  params: CheckedBounds,
   context: FormationCheckContext,
   signal: AbortSignal,
 ): Promise<Precondition[]> => {

@@ -108,7 +108,7 @@ export class FormationRun {
     const last = new Map(this.#parts.units.map(({ move }) => [move.device_id, move.to]))
     return [...last].map(([device_id, to]) => ({
       device_id,
-      distance_m: measureDistance(device_id, to, this.#parts),
+      distance_m: measureDistance(device_id, to, this.#parts.bounds.origin, this.#parts),
     }))
   }
 }

@@ -42,13 +42,11 @@ export const createFormationVerb = (parts: FormationVerbParts): Verb => {
       return toFormationPlan(formation, planUnits(cellId, formation, findVerb))
     },
     check: async (part, signal) => {
-      const { position_m, skew_ms } = readBounds(part)
+      const bounds = readBounds(part)
+      const { skew_ms } = bounds
       await time.narrow(skew_ms, signal)
       const units = readUnits(part, findVerb)
-      return [
-        checkClock(time, skew_ms),
-        ...(await checkUnits(units, { position_m }, parts, signal)),
-      ]
+      return [checkClock(time, skew_ms), ...(await checkUnits(units, bounds, parts, signal))]
     },
     run: async (part, context) => runFormation(parts, part, context),
   }

@@ -1,10 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import type { Json } from '../../../devices/profile.ts'
+import type { Point } from '../../../devices/swarm/formation.ts'
+import { createSiteFrame } from '../../../devices/swarm/site-frame.ts'
 import { canonicalHash } from '../../../shared/canonical-hash.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { VerbName } from '../../../shared/wire/command.ts'
-import { FormationMove, FormationParams, FormationStage } from '../../../shared/wire/formation.ts'
+import {
+  FormationMove,
+  FormationParams,
+  FormationStage,
+  type SiteOrigin,
+} from '../../../shared/wire/formation.ts'
 import { LIVE_GATE, type PlanPart } from '../../../shared/wire/plan-part.ts'
 import type { Verb } from '../../commands/verb.ts'
 
@@ -35,11 +42,11 @@ export interface UnitPlan {
  */
 export const planUnits = (
   cellId: string,
-  { stages }: Pick<FormationParams, 'stages'>,
+  { stages, origin }: Pick<FormationParams, 'stages' | 'origin'>,
   findVerb: FindUnitVerb,
 ): UnitPlan[] =>
   planMoves(
-    cellId,
+    { cellId, origin },
     stages.flatMap(({ moves }, stage) => moves.map(move => ({ move, stage }))),
     findVerb,
   )
@@ -49,7 +56,7 @@ export const planUnits = (
  * @throws ShoalError conflict where a device would now do something else than what is planned
  */
 export const readUnits = (
-  { cell_id, operations }: Pick<PlanPart, 'cell_id' | 'operations'>,
+  { cell_id: cellId, operations, bounds }: Pick<PlanPart, 'cell_id' | 'operations' | 'bounds'>,
   findVerb: FindUnitVerb,
 ): UnitPlan[] => {
   const planned = operations.map(operation => UnitOperation.parse(operation))
@@ -57,7 +64,7 @@ export const readUnits = (
     move,
     stage,
   }))
-  const units = planMoves(cell_id, moves, findVerb)
+  const units = planMoves({ cellId, origin: readBounds({ bounds }).origin }, moves, findVerb)
   const changed = units.find(
     (unit, index) => !isDeepStrictEqual(toOperation(unit), operations[index]),
   )
@@ -68,15 +75,21 @@ export const readUnits = (
   )
 }
 
+/** Cell of some moves, and the origin of their frame. */
+interface MovePlace {
+  cellId: string
+  origin: SiteOrigin | undefined
+}
+
 const planMoves = (
-  cellId: string,
+  place: MovePlace,
   moves: readonly Pick<UnitPlan, 'move' | 'stage'>[],
   findVerb: FindUnitVerb,
 ): UnitPlan[] => {
   const companions = new Set(moves.map(({ move }) => move.device_id))
   return moves.map(({ move, stage }) => {
     const verb = findMoveVerb(move.device_id, companions, findVerb)
-    return { move, stage, verb, part: createUnitPart(cellId, move, verb) }
+    return { move, stage, verb, part: createUnitPart(place, move, verb) }
   })
 }
 
@@ -96,8 +109,12 @@ const findMoveVerb = (
 }
 
 /** The approval of a formation stands for that of a single move, and for no other gate. */
-const createUnitPart = (cellId: string, move: FormationMove, verb: Verb): PlanPart => {
-  const { operations, bounds, gate = LIVE_GATE } = verb.plan(parseParams(move, verb))
+const createUnitPart = (
+  { cellId, origin }: MovePlace,
+  move: FormationMove,
+  verb: Verb,
+): PlanPart => {
+  const { operations, bounds, gate = LIVE_GATE } = verb.plan(parseParams(move, verb, origin))
   if (gate !== LIVE_GATE)
     throw new ShoalError(
       'conflict',
@@ -115,10 +132,35 @@ const createUnitPart = (cellId: string, move: FormationMove, verb: Verb): PlanPa
 }
 
 /** A verb without an altitude is one of a device that stays on the ground. */
-const parseParams = ({ to: [x_m, y_m, altitude_m], speed_m_s }: FormationMove, verb: Verb) => {
-  const isFlying = Object.hasOwn(verb.params.shape, 'altitude_m')
-  return verb.params.parse({ x_m, y_m, speed_m_s, ...(isFlying && { altitude_m }) })
+const parseParams = (
+  { device_id, to, speed_m_s }: FormationMove,
+  verb: Verb,
+  origin: SiteOrigin | undefined,
+) => {
+  const [x, y, altitude_m] = to
+  const { shape } = verb.params
+  const place = Object.hasOwn(shape, 'lat')
+    ? toGlobe(device_id, { x, y }, origin)
+    : { x_m: x, y_m: y }
+  const isFlying = Object.hasOwn(shape, 'altitude_m')
+  return verb.params.parse({ ...place, speed_m_s, ...(isFlying && { altitude_m }) })
 }
+
+/** Degrees of a place, in steps of a centimetre: finer ones no autopilot takes. */
+const toGlobe = (deviceId: string, place: Point, origin: SiteOrigin | undefined) => {
+  if (origin === undefined)
+    throw new ShoalError(
+      'conflict',
+      `${deviceId} knows its position on the globe, and the plan has no origin of the site; ` +
+        'set swarm.origins of the coordinator',
+    )
+  const found = createSiteFrame(origin).toGlobe(place)
+  if (found === undefined)
+    throw new ShoalError('conflict', `the place of ${deviceId} is too far from the origin`)
+  return { lat: roundTo1e7(found.lat), lon: roundTo1e7(found.lon) }
+}
+
+const roundTo1e7 = (degrees: number): number => Math.round(degrees * 1e7) / 1e7
 
 /** Move of a unit in the plan that people approve: what its device is sent, and what bounds it. */
 const UnitOperation = FormationMove.extend({
@@ -137,7 +179,11 @@ const toOperation = ({ move, stage, verb, part }: UnitPlan): Json => ({
 })
 
 /** Bounds of a formation on one cell. */
-const FormationBounds = FormationParams.pick({ position_m: true, skew_ms: true }).extend({
+const FormationBounds = FormationParams.pick({
+  position_m: true,
+  skew_ms: true,
+  origin: true,
+}).extend({
   stages: z.array(FormationStage.pick({ begins_s: true, duration_s: true })),
 })
 export type FormationBounds = z.infer<typeof FormationBounds>
@@ -147,13 +193,14 @@ export const readBounds = ({ bounds }: Pick<PlanPart, 'bounds'>): FormationBound
 
 /** The plan as people approve it, without the start. */
 export const toFormationPlan = (
-  { position_m, skew_ms, stages }: FormationParams,
+  { position_m, skew_ms, origin, stages }: FormationParams,
   units: readonly UnitPlan[],
 ): Pick<PlanPart, 'operations' | 'bounds'> => ({
   operations: units.map(toOperation),
   bounds: {
     position_m,
     skew_ms,
+    ...(origin && { origin }),
     stages: stages.map(({ begins_s, duration_s }) => ({ begins_s, duration_s })),
   },
 })

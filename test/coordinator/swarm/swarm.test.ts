@@ -7,7 +7,13 @@ import { SwarmConfig } from '../../../coordinator/swarm/config.ts'
 import { requireFreeWays, requireKnownPlaces } from '../../../coordinator/swarm/feasibility.ts'
 import { findIntrusion } from '../../../coordinator/swarm/find-intrusion.ts'
 import { type FormationState, judgeFormation } from '../../../coordinator/swarm/formation.ts'
-import { type Candidate, isExclusion, judgeCandidate } from '../../../coordinator/swarm/members.ts'
+import {
+  type Candidate,
+  isExclusion,
+  isUnit,
+  judgeCandidate,
+} from '../../../coordinator/swarm/members.ts'
+import { planSwarm } from '../../../coordinator/swarm/plan-swarm.ts'
 import type { FormationParams } from '../../../shared/wire/formation.ts'
 
 const START = 100_000
@@ -98,6 +104,46 @@ t.test('a device that cannot take part is left out with the reason', async t => 
     t.match(judged, { reason })
   }
   t.match(judgeCandidate(createCandidate(fit), 'yard', config), { reason: 'other_site' })
+})
+
+t.test('a vehicle on the globe takes part by the origin of its site', async t => {
+  const config = SwarmConfig.parse({ origins: { hall: { lat: 50, lon: 8 } } })
+  const globe = (lat: number, more: object = {}, kind = 'drone') => {
+    const values = { lat, lon: 8, altitude_m: 12, battery_percent: 50, is_armed: true, ...more }
+    const { device, ...candidate } = createCandidate(values, { verbs: ['go-to'] })
+    const speeds = { min_m_s: 0.25, max_m_s: 20 }
+    return { ...candidate, device: { ...device, kind } as Device, speeds }
+  }
+  const judge = (candidate: Candidate, settings = config) =>
+    judgeCandidate(candidate, 'hall', settings)
+  const unit = judge(globe(50.001, { speed_m_s: 0.3 }))
+  t.match(unit, { frame: 'wgs84', min_speed_m_s: 0.25, max_speed_m_s: 0.3, radius_m: 0.5 })
+  t.match(unit, { place: { x: 0, y: 111.229, altitude_m: 12 } })
+  for (const [reason, candidate] of [
+    ['busy', globe(50, { speed_m_s: 0.6 })],
+    ['not_flying', globe(50, { is_armed: false })],
+    ['other_site', globe(51)],
+    ['stale_pose', globe(7)],
+    ['no_position', globe(Number.NaN)],
+  ] as const)
+    t.match(judge(candidate), { reason, isUnseen: !['busy', 'not_flying'].includes(reason) })
+  t.match(judge(globe(50), SwarmConfig.parse({})), { reason: 'other_frame', isUnseen: true })
+
+  const rover = judge(globe(50.002, { is_armed: false }, 'robot'))
+  const units = [unit, rover].filter(isUnit).map((one, index) => {
+    const id = `dev_${index}`
+    return { ...one, device_id: id, device: { ...one.device, id } }
+  })
+  const request = { formation: 'line' as const, spacing_m: 20, site: 'hall' }
+  const planned = planSwarm(units, [], request, config)
+  const params = { position_m: 2, skew_ms: 2000, origin: { lat: 50, lon: 8 } }
+  t.match(planned, { position_m: 2, origin: params.origin, cells: [{ params }] })
+  const local = judgeCandidate(
+    createCandidate({ x_m: 9, y_m: 9, battery_percent: 50 }),
+    'hall',
+    config,
+  )
+  t.match(planSwarm([local].filter(isUnit), [], request, config), { position_m: 0.1 })
 })
 
 const [device_id, cell_id] = ['dev_1', 'cell_1']

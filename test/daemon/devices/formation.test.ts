@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Bounds } from '../../../daemon/commands/clock.ts'
 import { DeviceHost } from '../../../daemon/devices/device-host.ts'
+import { measureDistance } from '../../../daemon/devices/formation/check-formation.ts'
 import { CoordinatorTime } from '../../../daemon/devices/formation/coordinator-time.ts'
 import { FormationRun } from '../../../daemon/devices/formation/formation-run.ts'
 import { openFormationVerb } from '../../../daemon/devices/formation/open-formation-verb.ts'
@@ -8,10 +9,12 @@ import { type FindUnitVerb, planUnits } from '../../../daemon/devices/formation/
 import type { HostedDevice } from '../../../daemon/devices/hosted-device.ts'
 import { SimLinkConfig } from '../../../devices/links/sim/config.ts'
 import { SimLink } from '../../../devices/links/sim/link.ts'
+import copter from '../../../devices/profiles/copter.ts'
 import type { FormationParams } from '../../../shared/wire/formation.ts'
 import { CRITICAL_GATE, FORMATION_GATE } from '../../../shared/wire/plan-part.ts'
 import { approvalFor } from '../../support/approval-for.ts'
 import { silent } from '../../support/cell.ts'
+import { FakeLink } from '../../support/fake-link.ts'
 import { CELL, coordinatorSigner, NOW } from '../commands/rig.ts'
 
 const openRover = () => {
@@ -72,6 +75,40 @@ t.test('a unit whose own move needs a gate of its own is refused', t => {
     code: 'conflict',
     message: new RegExp(`^move-to of ${id} needs ${CRITICAL_GATE}`),
   })
+  t.end()
+})
+
+const YARD = { lat: 48.1, lon: 11.5, x_bearing_degrees: 90 }
+
+t.test('a unit on the globe moves to the degrees of its place, by the origin of the plan', t => {
+  const link = new FakeLink()
+  link.add('dev_copter', { profile: copter, options: { system_id: 1, component_id: 1 } })
+  const clock = { now: () => NOW, nowMs: () => 0 }
+  const host = new DeviceHost({ config: {}, links: [link], ...clock, logger: silent })
+  const findVerb: FindUnitVerb = (...given) => host.findVerb(...given)
+  const move = { device_id: 'dev_copter', speed_m_s: 1, delay_s: 0 }
+  const [from, to] = [
+    [0, 0, 10],
+    [148.968, -222.383, 10],
+  ] as [number, number, number][]
+  const stages = [{ begins_s: 0, duration_s: 10, moves: [{ ...move, from, to }] }]
+  const [unit] = planUnits(CELL, { stages, origin: YARD } as never, findVerb)
+  // two thousandths of a degree are 222 m to the south and 149 m to the east
+  t.match(unit?.part.bounds.motion, {
+    path: [{ frame: 'wgs84', x: 48.098, y: 11.502, altitude_m: 10 }],
+  })
+  t.throws(() => planUnits(CELL, { stages } as never, findVerb), {
+    code: 'conflict',
+    message: /dev_copter .* no origin/,
+  })
+
+  const context = { host, now: () => NOW }
+  const measure = (origin?: typeof YARD) =>
+    measureDistance('dev_copter', [0, 0, 10], origin, context)
+  t.equal(measure(YARD), null, 'before the first reading')
+  link.set('dev_copter', NOW, { lat: 48.1, lon: 11.5, altitude_m: 13 })
+  t.equal(measure(YARD), 3)
+  t.equal(measure(), null, 'without an origin')
   t.end()
 })
 
