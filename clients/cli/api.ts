@@ -119,7 +119,11 @@ export const createApi = ({ url, key, tenant, signal, connectMs }: ApiOptions): 
     body: object,
     signal?: AbortSignal,
   ): AsyncGenerator<unknown> {
-    const headers = { 'content-type': 'application/json', ...identity }
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      ...identity,
+    }
     const request = { method: 'POST', headers, body: JSON.stringify(body) }
     const response = await ask(path, signal === undefined ? request : { ...request, signal })
     const pieces = rethrowUnreachable(response.body, url)
@@ -213,12 +217,18 @@ const errorOf = async (response: HttpReply, key: string | undefined): Promise<Sh
   return fromBody(body, response, key)
 }
 
+interface Failure {
+  error?: Partial<ErrorBody['error']> & { data?: { code?: unknown } }
+}
+
 const fromBody = (
   body: unknown,
   { status, headers, url }: HttpReply,
   key: string | undefined,
 ): ShoalError => {
-  const { code, message, param } = (body as ErrorBody | undefined)?.error ?? {}
+  const { message, param, ...error } = (body as Failure | undefined)?.error ?? {}
+  // an error of JSON-RPC has a number, and the code beside it
+  const code = error.data?.code ?? error.code
   if (!isErrorCode(code) && !headers.has('x-shoal-version')) return new NotCoordinator(url)
   if (!isErrorCode(code))
     return new ShoalError('internal', `the coordinator answered with status ${status}`)

@@ -1,8 +1,9 @@
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { escapeHidden, escapeHiddenInText } from '../../shared/visible.ts'
-import { type ChatMessage, streamAnswer, systemMessages } from './chat-answer.ts'
+import { answerQuestion, type ChatMessage, systemMessages } from './chat-answer.ts'
 import { findChatModel } from './chat-model.ts'
 import type { ChatTerminal } from './chat-terminal.ts'
+import type { ChatTools } from './chat-tools.ts'
 import { GuidedError } from './describe-failure.ts'
 import { listChatModels } from './known-ids.ts'
 import { nextStep } from './next-step.ts'
@@ -12,6 +13,8 @@ import type { OpenSession } from './session.ts'
 interface ChatState {
   model: string
   system: string | undefined
+  /** Tools of the coordinator; undefined for a model that calls none. */
+  tools: ChatTools | undefined
   /** Questions and answers so far. */
   messages: ChatMessage[]
 }
@@ -24,11 +27,13 @@ const QUOTES = '"""'
 /** Asks for messages and streams the answers until Ctrl-D or `/exit`. */
 export const runChatSession = async (
   session: OpenSession,
-  { model, system }: Pick<ChatState, 'model' | 'system'>,
+  start: Omit<ChatState, 'messages'>,
   terminal: ChatTerminal,
 ): Promise<void> => {
-  const state: ChatState = { model, system, messages: [] }
-  session.write(`${escapeHidden(model)} at ${session.settings.url}; /help lists the commands\n`)
+  const state: ChatState = { ...start, messages: [] }
+  session.write(
+    `${escapeHidden(start.model)} at ${session.settings.url}; /help lists the commands\n`,
+  )
   try {
     for (;;) {
       const message = await readMessage(terminal)
@@ -111,11 +116,12 @@ const askModel = async (
   const question: ChatMessage = { role: 'user', content }
   const { signal, abort } = createAbort()
   const messages = [...systemMessages(state.system), ...state.messages, question]
-  const answering = streamAnswer(session, { model: state.model, messages, signal })
+  const { model, tools } = state
+  const answering = answerQuestion(session, { model, messages, tools, signal })
   const answer = await whileInterruptible(abort, answering)
   session.write(signal.aborted ? '\ninterrupted\n' : '\n')
-  if (answer !== '' || signal.aborted)
-    state.messages.push(question, { role: 'assistant', content: answer })
+  const isEmpty = answer.every(({ content }) => content === '')
+  if (!isEmpty || signal.aborted) state.messages.push(question, ...answer)
 }
 
 const createAbort = (): { signal: AbortSignal; abort: () => void } => {
@@ -160,8 +166,14 @@ const formatHistory = ({ messages }: ChatState): string =>
   messages.length === 0
     ? 'nothing was said yet\n'
     : messages
-        .map(({ role, content }) => `${role}: ${escapeHiddenInText(content) || 'interrupted'}\n`)
+        .map(message => `${message.role}: ${escapeHiddenInText(describeMessage(message))}\n`)
         .join('')
+
+const describeMessage = (message: ChatMessage): string => {
+  if (message.role !== 'assistant') return message.content
+  const calls = message.tool_calls?.map(({ function: { name } }) => `calls ${name}`) ?? []
+  return [message.content, ...calls].filter(text => text !== '').join(' ') || 'interrupted'
+}
 
 const changeModel = async (
   { api, write }: OpenSession,

@@ -4,6 +4,8 @@ import { createInterface } from 'node:readline'
 export interface ChatTerminal {
   /** The next line, without its line end; undefined after Ctrl-D. */
   readLine: (prompt: string) => Promise<string | undefined>
+  /** True for a plain yes, typed after the question was shown. */
+  confirm: (question: string) => Promise<boolean>
   /** Calls a listener at Ctrl-C while `work` goes on. */
   whileInterruptible: <T>(onInterrupt: () => void, work: Promise<T>) => Promise<T>
   close: () => void
@@ -51,6 +53,13 @@ export const openChatTerminal = (): ChatTerminal => {
     }
     return typed.shift()
   }
+  const confirm: ChatTerminal['confirm'] = async question => {
+    // a line that was typed ahead answers no question that nobody had seen
+    const ahead = typed.splice(0)
+    const answer = await readLine(`${question} y/N `)
+    typed.unshift(...ahead)
+    return ['y', 'yes'].includes((answer ?? '').trim().toLowerCase())
+  }
   const whileInterruptible: ChatTerminal['whileInterruptible'] = async (onInterrupt, work) => {
     interrupt = onInterrupt
     try {
@@ -59,5 +68,5 @@ export const openChatTerminal = (): ChatTerminal => {
       interrupt = undefined
     }
   }
-  return { readLine, whileInterruptible, close: () => lines.close() }
+  return { readLine, confirm, whileInterruptible, close: () => lines.close() }
 }

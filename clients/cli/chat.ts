@@ -1,7 +1,8 @@
 import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
-import { streamAnswer, systemMessages } from './chat-answer.ts'
+import { answerQuestion, systemMessages } from './chat-answer.ts'
 import { findChatModel } from './chat-model.ts'
+import { type ChatTools, type ConfirmCall, openChatTools } from './chat-tools.ts'
 import { AUTO_MODEL, listChatModels } from './known-ids.ts'
 import { limitToLines } from './options.ts'
 import type { OpenSession, RunWithSession } from './session.ts'
@@ -9,6 +10,8 @@ import type { OpenSession, RunWithSession } from './session.ts'
 interface ChatOptions {
   model: string
   system?: string
+  tools?: true
+  allowChanges?: true
 }
 
 /** Adds `shoal chat`: one question, or a session at a terminal. */
@@ -19,6 +22,8 @@ export const addChat = (program: Command, run: RunWithSession): void => {
     .description('ask a model and stream its answer, or begin a session')
     .option('--model <id>', 'model to ask; auto lets the coordinator choose', AUTO_MODEL)
     .option('--system <text>', 'instructions to the model')
+    .option('--tools', 'let the model find and call the tools that the key may use')
+    .option('--allow-changes', 'with --tools, also make calls that may change something')
     .addHelpText('after', HELP)
     .action((words: string[], options: ChatOptions) =>
       run(session => chat(session, words, options)),
@@ -30,24 +35,36 @@ const HELP = `
 Examples:
   shoal chat 'What is a cell?'
   dmesg | shoal chat explain the last error: -
-  shoal chat --system 'Answer in one sentence.'`
+  shoal chat --system 'Answer in one sentence.'
+  shoal chat --tools 'Which cells are short of memory?'
+
+With --tools, calls that only read are made at once. A session asks before any other call; a single
+question makes such calls with --allow-changes only. Gates apply in any case.`
 
 const chat = async (
   session: OpenSession,
   words: readonly string[],
-  { model: wanted, system }: ChatOptions,
+  { model: wanted, system, tools: hasTools, allowChanges }: ChatOptions,
 ): Promise<void> => {
+  const openTools = (confirm: ConfirmCall): Promise<ChatTools> | undefined =>
+    hasTools && openChatTools(session, allowChanges ? async () => true : confirm)
   if (words.length === 0 && process.stdin.isTTY === true) {
     requireText(session)
     const model = await findModel(session, wanted)
     const { runChatSession } = await import('./chat-session.ts')
     const { openChatTerminal } = await import('./chat-terminal.ts')
-    return runChatSession(session, { model, system }, openChatTerminal())
+    const terminal = openChatTerminal()
+    const confirm = (call: string) => terminal.confirm(`call ${call}?`)
+    return runChatSession(session, { model, system, tools: await openTools(confirm) }, terminal)
   }
   const model = await findModel(session, wanted)
   const content = await readMessage(words)
   const messages = [...systemMessages(system), { role: 'user' as const, content }]
-  await streamAnswer(session, { model, messages })
+  const tools = await openTools(async call => {
+    session.hint(`not called: ${call}; --allow-changes allows calls that change something`)
+    return false
+  })
+  await answerQuestion(session, { model, messages, tools })
   if (session.format === 'text') session.write('\n')
 }
 

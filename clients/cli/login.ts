@@ -39,7 +39,7 @@ export const login = async (options: CliLoginOptions, env: Environment, file: st
   const checked = options.check ? await check(profile) : false
   const after: Profiles = { current: name, profiles: { ...kept.profiles, [name]: profile } }
   await writeProfiles(file, after)
-  return { profile: name, url, checked, kept_in: file }
+  return { profile: name, url, mcp: `${url}/mcp/?toolsets=find`, checked, kept_in: file }
 }
 
 const addressOf = (text: string): string => {

@@ -101,7 +101,7 @@ t.test('shoal login', async t => {
   t.test('stores a working key, makes it current and never shows it', async t => {
     const { env, url, file } = await scene(t)
     const login = await shoal(env, ['login', '--url', `${url}/`, '--key', '-'], `${KEY}\n`)
-    t.match(login, { code: 0, err: '' })
+    t.match(login, { code: 0, out: `${url}/mcp/?toolsets=find`, err: '' })
     t.equal(statSync(file).mode & 0o777, 0o600)
     t.match(JSON.parse(readFileSync(file, 'utf8')), { profiles: { default: { url, key: KEY } } })
     t.match(await shoal(env, ['models', 'list']), {
