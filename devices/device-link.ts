@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { CommandProgress } from '../shared/wire/command.ts'
 import type { DeviceState, EstopBehaviour, LinkKind } from '../shared/wire/device.ts'
+import type { DeviceOutcome } from '../shared/wire/device-outcome.ts'
 import type { SafetyEnvelope } from '../shared/wire/safety-envelope.ts'
 import type { DeviceProfile, Json } from './profile.ts'
 
@@ -51,6 +52,21 @@ export interface ExecuteContext {
   bounds: Readonly<Record<string, Json>>
 }
 
+export interface StopContext {
+  /**
+   * True for an order that was given before. A device that a person has taken over since is left
+   * alone, and the failure has the reason `taken_over`.
+   */
+  isRepeated?: boolean
+  /** Called when more was asked, acknowledged or observed, before the stop resolves. */
+  report?: (outcome: DeviceOutcome) => void
+}
+
+/** Outcome of a verb; `result` is for the caller, what was observed stands in `seen`. */
+export interface Execution extends DeviceOutcome {
+  result?: Json
+}
+
 /**
  * Connection of a cell to its devices of one kind. It reconnects by itself, and tells by `list` what
  * it reaches; nothing here rejects because a device is away, except `execute` and `stop`.
@@ -65,14 +81,22 @@ export interface DeviceLink {
   /** Calls back when the list or a reading has changed. Returns how to stop that. */
   onChange(listener: () => void): () => void
   /**
-   * Sends exactly these operations, which its own profile planned, and resolves with the result when
-   * the device has done them. When the signal aborts, the device is brought to rest before it rejects.
-   * @throws ShoalError
+   * Sends exactly these operations, which its own profile planned, and resolves when the device has
+   * done them: `seen` is `reached` or `at_rest` where the link can observe that, and `unknown` where
+   * it cannot. When the signal aborts, the device is told to rest, and the outcome of the failure
+   * has what was observed then.
+   * @throws DeviceFailure with what was asked and observed; ShoalError before anything was sent
    */
-  execute(deviceId: string, operations: readonly Json[], context: ExecuteContext): Promise<Json>
+  execute(
+    deviceId: string,
+    operations: readonly Json[],
+    context: ExecuteContext,
+  ): Promise<Execution>
   /**
-   * Brings a device to rest beside whatever runs: own path, no queue, repeatable. Resolves within
-   * 500 ms, or rejects with the reason why the device did not confirm it.
+   * Brings a device to rest beside whatever runs: own path, no queue, repeatable. Resolves when the
+   * device has acknowledged it or is observed at rest; `seen` says which. The caller observes a
+   * device that is still moving.
+   * @throws DeviceFailure when the device refused, did not answer or does not come to rest
    */
-  stop(deviceId: string, behaviour: EstopBehaviour): Promise<void>
+  stop(deviceId: string, behaviour: EstopBehaviour, context?: StopContext): Promise<DeviceOutcome>
 }

@@ -117,6 +117,9 @@ export interface DeviceVerb<P extends z.ZodObject = z.ZodObject> {
   plan(params: z.output<P>, target: PlanTarget): DevicePlan
 }
 
+/** Conditions on readings, each in place of the others; all conditions of one must hold. */
+export type RestConditions = readonly (readonly Omit<Interlock, 'name'>[])[]
+
 export interface DeviceProfile {
   /** Name of its file: `sim-rover`. */
   id: string
@@ -131,6 +134,10 @@ export interface DeviceProfile {
   envelope?: SafetyEnvelope
   /** Effect of an e-stop when no verb runs. */
   atEstop: EstopBehaviour
+  /** Readings that show the device at rest; absent for one whose readings do not tell. */
+  rest?: RestConditions
+  /** Readings that show it on the ground, for a device that lands. */
+  landed?: RestConditions
 }
 
 /** Declares a verb; keeps the type of its parameters. */

@@ -9,6 +9,7 @@ import {
   PLAIN_RESULT_BYTES,
 } from '../../shared/wire/command.ts'
 import { describeCheck } from '../../shared/wire/describe-check.ts'
+import { boundOutcome, type DeviceOutcome } from '../../shared/wire/device-outcome.ts'
 import { type DryRun, hashPart } from '../../shared/wire/plan-part.ts'
 import {
   type CommandOutcome,
@@ -44,10 +45,27 @@ export const executeCommand = async (
   command: Command,
   circumstances: Circumstances,
 ): Promise<CommandOutcome | undefined> => {
+  const life: CommandLife = { hasBegun: false }
+  const outcome = await findOutcome(planned, command, circumstances, life)
+  return outcome && { ...outcome, ...life.outcome }
+}
+
+/** What is known of a command that runs. */
+interface CommandLife {
+  hasBegun: boolean
+  /** What was asked of its device and observed. */
+  outcome?: DeviceOutcome
+}
+
+const findOutcome = async (
+  planned: PlannedCommand,
+  command: Command,
+  circumstances: Circumstances,
+  life: CommandLife,
+): Promise<CommandOutcome | undefined> => {
   const { stop, interrupted } = circumstances
   const over = new AbortController()
   const signal = AbortSignal.any([stop, interrupted, over.signal])
-  const life = { hasBegun: false }
   try {
     const work = performWork(planned, command, { ...circumstances, signal, life })
     const late = sleep(planned.verb.timeout_seconds * 1000, undefined, { signal })
@@ -65,7 +83,7 @@ export const executeCommand = async (
 
 interface Work extends Circumstances {
   signal: AbortSignal
-  life: { hasBegun: boolean }
+  life: CommandLife
 }
 
 /** Runs the checks first, and re-validates time and approval after them. */
@@ -85,7 +103,10 @@ const performWork = async (
   if (refused !== undefined) return refused
   life.hasBegun = true
   const limited = limitReports(report, signal, nowMs)
-  const context = { signal, report: limited, command, findRefusal: refusal }
+  const noteOutcome = (outcome: DeviceOutcome): void => {
+    life.outcome = boundOutcome(outcome)
+  }
+  const context = { signal, report: limited, noteOutcome, command, findRefusal: refusal }
   return toSuccess(await verb.run(part, context), command)
 }
 

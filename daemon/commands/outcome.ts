@@ -14,7 +14,7 @@ export class CommandFailure extends Error {
 }
 
 /** Outcome or current state of a command. */
-export type CommandOutcome = Pick<Ack, 'state' | 'reason' | 'message' | 'result'>
+export type CommandOutcome = Pick<Ack, 'state' | 'reason' | 'message' | 'result' | 'asked' | 'seen'>
 
 export interface CommandRefusal {
   state: 'expired' | 'rejected'

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Command, CommandProgress, Hazard, VerbFacts } from '../../shared/wire/command.ts'
+import type { DeviceOutcome } from '../../shared/wire/device-outcome.ts'
 import type { PlanPart, Precondition } from '../../shared/wire/plan-part.ts'
 import type { CommandRefusal } from './outcome.ts'
 
@@ -15,6 +16,8 @@ export interface RunContext {
   signal: AbortSignal
   /** Reports progress; more than one report per second is dropped. */
   report: (progress: Partial<CommandProgress>) => void
+  /** Notes what was asked of a device and observed; the newest is part of the final ack. */
+  noteOutcome?: (outcome: DeviceOutcome) => void
   /** The command that runs; absent for a verb that is a step of another one. */
   command?: Pick<Command, 'params' | 'approval'>
   /** Reason why it must not begin now, for a verb that had to wait; absent for a step. */

@@ -1,3 +1,5 @@
+import { DeviceFailure } from '../../devices/device-failure.ts'
+import type { Execution } from '../../devices/device-link.ts'
 import { checkRunning } from '../../devices/envelope/check-envelope.ts'
 import { toSafetyEnvelope } from '../../devices/envelope/merge-envelopes.ts'
 import type { DeviceVerb, Json, PlanTarget } from '../../devices/profile.ts'
@@ -69,7 +71,7 @@ interface RunningVerb {
 const runVerb = async (
   { name, verb, hosted, context }: RunningVerb,
   part: PlanPart,
-  { signal, report, findRefusal: refusal }: RunContext,
+  { signal, report, findRefusal: refusal, noteOutcome }: RunContext,
 ): Promise<Json> => {
   const { link, device } = hosted
   const { deviceId } = device
@@ -85,8 +87,10 @@ const runVerb = async (
   signal.throwIfAborted()
   if (hazard === 'caution' || hazard === 'unsafe') runs.noteStart(deviceId)
   const execute = (until: AbortSignal) =>
-    runs.track(hosted, name, () =>
-      link.execute(deviceId, operations, { signal: until, report, bounds }),
+    noteExecution(noteOutcome, () =>
+      runs.track(hosted, name, () =>
+        link.execute(deviceId, operations, { signal: until, report, bounds }),
+      ),
     )
   if (verb.isUrgent) return execute(signal)
   const check = () => checkRunning(gatherCheck(part, hosted, verb, context))
@@ -95,6 +99,22 @@ const runVerb = async (
     watchPresence(hosted, hazard),
     ...(bounds.motion === undefined ? [] : [watchEnvelope({ signal, check, onChange })]),
   ])
+}
+
+/** Notes what was asked and observed, whether an execution resolves or rejects. */
+const noteExecution = async (
+  noteOutcome: RunContext['noteOutcome'],
+  execute: () => Promise<Execution>,
+): Promise<Json> => {
+  try {
+    const { result = null, asked, seen } = await execute()
+    noteOutcome?.({ asked, seen })
+    return result
+  } catch (error) {
+    if (!(error instanceof DeviceFailure)) throw error
+    noteOutcome?.(error.outcome)
+    throw new CommandFailure(error.reason, error.message)
+  }
 }
 
 /** Runs something until one of its watches aborts, whose reason is then that of the failure. */

@@ -31,6 +31,7 @@ export default defineProfile({
   link: 'bambu',
   properties: PRINTER_PROPERTIES,
   atEstop: 'cut',
+  rest: [[{ property: 'state', allowed: ['idle', 'pause', 'finish', 'failed'] }]],
   verbs: {
     stop: defineVerb({
       ...COMMON,

@@ -21,6 +21,8 @@ const CLIMB_M_S = 3
 const DRIFT_M = 3
 const MAX_SPEED_M_S = 20
 const FLIGHT_TIMEOUT_S = 900
+/** Speed of a vehicle that hovers in wind. */
+const RESTING_M_S = 0.5
 
 const GPS_FIX = { name: 'gps_fix', property: 'gps_fix', allowed: FIXES_3D }
 const ARMED = { name: 'armed', property: 'is_armed', allowed: [true] }
@@ -169,4 +171,12 @@ export default defineProfile({
     min_battery_to_continue_percent: 20,
   },
   atEstop: 'land',
+  rest: [
+    [DISARMED],
+    [
+      { property: 'speed_m_s', max: RESTING_M_S },
+      { property: 'climb_m_s', min: -RESTING_M_S, max: RESTING_M_S },
+    ],
+  ],
+  landed: [[DISARMED]],
 })

@@ -128,6 +128,8 @@ export default defineProfile({
   },
   envelope: { max_state_age_ms: STATE_AGE_MS },
   atEstop: 'hold',
+  // the noise of an odometer at rest is some millimetres a second
+  rest: [[{ property: 'speed_m_s', max: 0.05 }]],
 })
 
 const refuse = (message: string): ShoalError => new ShoalError('invalid_request', message)

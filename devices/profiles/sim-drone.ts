@@ -9,6 +9,7 @@ import {
   EXECUTED_COUNT,
   listOperations,
   OVERRIDE_GEOFENCE,
+  RESTS_BY_SPEED,
 } from '../links/sim/verbs.ts'
 import { defineProfile, defineVerb, type PlannedMotion } from '../profile.ts'
 import { SHARED_PROPERTIES } from '../properties.ts'
@@ -106,4 +107,6 @@ export default defineProfile({
     min_battery_to_continue_percent: 15,
   },
   atEstop: 'land',
+  rest: RESTS_BY_SPEED,
+  landed: [[{ property: 'is_flying', allowed: [false] }]],
 })

@@ -113,4 +113,5 @@ export default defineProfile({
   },
   envelope: { max_state_age_ms: 10_000 },
   atEstop: 'cut',
+  rest: [[{ property: 'printer_state', allowed: ['idle', 'paused'] }]],
 })

@@ -7,6 +7,7 @@ import {
   EXECUTED_COUNT,
   listOperations,
   OVERRIDE_GEOFENCE,
+  RESTS_BY_SPEED,
   SLOW_M_S,
 } from '../links/sim/verbs.ts'
 import { defineProfile, defineVerb, type PlannedMotion, type PlanTarget } from '../profile.ts'
@@ -125,4 +126,5 @@ export default defineProfile({
     min_battery_to_continue_percent: 10,
   },
   atEstop: 'hold',
+  rest: RESTS_BY_SPEED,
 })

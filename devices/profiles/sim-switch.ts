@@ -31,4 +31,5 @@ export default defineProfile({
     stop: createHaltVerb('Switches the load off at once.', 'cut'),
   },
   atEstop: 'cut',
+  rest: [[{ property: 'is_on', allowed: [false] }]],
 })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { CELL_ID, COMMAND_ID, DEVICE_ID } from '../ids.ts'
 import { isGenuine, PublicKey, Signature, type Signer, signMessage } from '../signing.ts'
 import { ApprovedPlan } from './approved-plan.ts'
+import { Asked, Seen } from './device-outcome.ts'
 
 /** Effect of a verb on the world; `safe` can only reduce risk, unknown counts as unsafe. */
 export const Hazard = z.enum(['read', 'safe', 'caution', 'unsafe'])
@@ -113,6 +114,10 @@ const AckFields = z.object({
    * disconnected.
    */
   progress: CommandProgress.exactOptional(),
+  /** What was sent to the device and acknowledged; absent for a command without a device. */
+  asked: Asked.exactOptional(),
+  /** What was observed of the device afterwards. */
+  seen: Seen.exactOptional(),
   key_id: PublicKey,
   signature: Signature,
 })

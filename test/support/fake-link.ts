@@ -1,8 +1,14 @@
 import * as z from 'zod'
-import type { DeviceLink, ExecuteContext, LinkedDevice } from '../../devices/device-link.ts'
+import type {
+  DeviceLink,
+  ExecuteContext,
+  Execution,
+  LinkedDevice,
+} from '../../devices/device-link.ts'
 import { defineProfile, defineVerb, type Json } from '../../devices/profile.ts'
 import { SHARED_PROPERTIES } from '../../devices/properties.ts'
 import type { DeviceState, PropertyValue } from '../../shared/wire/device.ts'
+import { type DeviceOutcome, NOTHING_SEEN } from '../../shared/wire/device-outcome.ts'
 
 const { battery_percent, x_m, y_m, speed_m_s } = SHARED_PROPERTIES
 
@@ -88,13 +94,18 @@ export class FakeLink implements DeviceLink {
     return () => this.#listeners.delete(listener)
   }
 
-  execute(deviceId: string, operations: readonly Json[], context: ExecuteContext): Promise<Json> {
+  async execute(
+    deviceId: string,
+    operations: readonly Json[],
+    context: ExecuteContext,
+  ): Promise<Execution> {
     this.executed.push([deviceId, operations])
-    return this.execution(operations, context)
+    return { ...NOTHING_SEEN, result: await this.execution(operations, context) }
   }
 
-  async stop(deviceId: string): Promise<void> {
+  async stop(deviceId: string): Promise<DeviceOutcome> {
     this.stopped.push(deviceId)
+    return NOTHING_SEEN
   }
 
   /** Adds a cart. */

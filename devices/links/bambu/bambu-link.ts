@@ -1,11 +1,21 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts'
+import { type DeviceOutcome, NOTHING_SEEN } from '../../../shared/wire/device-outcome.ts'
+import { AskedLog } from '../../asked-log.ts'
+import { toDeviceFailure } from '../../device-failure.ts'
 import { createDeviceId } from '../../device-id.ts'
-import type { DeviceLink, ExecuteContext, LinkContext, LinkedDevice } from '../../device-link.ts'
+import type {
+  DeviceLink,
+  ExecuteContext,
+  Execution,
+  LinkContext,
+  LinkedDevice,
+} from '../../device-link.ts'
 import type { MqttConnection } from '../../mqtt/connection.ts'
 import { requireFingerprint } from '../../net/trust.ts'
 import type { Json } from '../../profile.ts'
 import bambuPrinter from '../../profiles/bambu-printer.ts'
+import { RestObserver } from '../../rest-observer.ts'
 import type { BambuLinkConfig } from './config.ts'
 import { createPrinterConnection, PUSHALL, PUSHALL_EVERY_MS } from './connect.ts'
 import { Exchange, type PrinterOperation, parseOperation } from './exchange.ts'
@@ -18,6 +28,8 @@ import { requestTopicOf } from './topics.ts'
 const STOP_MS = 450
 /** Longest silence of a printer that is reachable. */
 const SILENT_AFTER_MS = 120_000
+
+const stopLimit = (): AbortSignal => AbortSignal.timeout(STOP_MS)
 
 /** Connection to one printer, by the broker that runs inside it. */
 export class BambuLink implements DeviceLink {
@@ -89,24 +101,43 @@ export class BambuLink implements DeviceLink {
     deviceId: string,
     operations: readonly Json[],
     { signal }: ExecuteContext,
-  ): Promise<Json> {
+  ): Promise<Execution> {
     this.#requireOwn(deviceId)
     const own = operations.map(operation => parseOperation(operation, this.#config.serial))
-    for (const operation of own) await this.#executeOne(operation, signal)
-    return { result: 'success' }
+    const outcome = await this.#observe('cut', async log => {
+      for (const operation of own) await this.#executeOne(operation, log, signal)
+    })
+    return { ...outcome, result: { result: 'success' } }
   }
 
-  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<void> {
+  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<DeviceOutcome> {
     this.#requireOwn(deviceId)
-    if (behaviour === 'none') return
+    if (behaviour === 'none') return NOTHING_SEEN
     const verb = behaviour === 'hold' ? 'pause' : 'stop'
     const target = { device_id: deviceId, options: { serial: this.#config.serial }, envelope: {} }
     const { operations = [] } = bambuPrinter.verbs[verb]?.plan({}, target) ?? {}
-    for (const operation of operations)
-      await this.#exchange.send(
-        parseOperation(operation, this.#config.serial),
-        AbortSignal.timeout(STOP_MS),
-      )
+    return this.#observe(behaviour, async log => {
+      for (const operation of operations)
+        await this.#send(parseOperation(operation, this.#config.serial), log, stopLimit())
+    })
+  }
+
+  /** Does something with the printer. Whether it resolves or rejects, it says what was seen since. */
+  async #observe(
+    behaviour: EstopBehaviour,
+    work: (log: AskedLog) => Promise<void>,
+  ): Promise<DeviceOutcome> {
+    const [deviceId, profile] = [this.#deviceId, bambuPrinter]
+    const readState = () => this.readState(deviceId)
+    const { now } = this.#context
+    const observer = new RestObserver({ deviceId, profile, behaviour, readState, now })
+    const log = new AskedLog()
+    try {
+      await work(log)
+    } catch (error) {
+      throw toDeviceFailure(error, { asked: log.asked, seen: observer.look() })
+    }
+    return { asked: log.asked, seen: observer.look() }
   }
 
   #connect(): MqttConnection {
@@ -132,14 +163,31 @@ export class BambuLink implements DeviceLink {
     })
   }
 
-  async #executeOne(operation: PrinterOperation, signal: AbortSignal): Promise<void> {
+  async #executeOne(
+    operation: PrinterOperation,
+    log: AskedLog,
+    signal: AbortSignal,
+  ): Promise<void> {
     try {
-      await this.#exchange.send(operation, signal)
+      await this.#send(operation, log, signal)
     } catch (error) {
-      if (signal.aborted && operation.at_abort !== undefined)
-        await this.#exchange.send(operation.at_abort, AbortSignal.timeout(STOP_MS)).catch(() => {})
+      const { at_abort } = operation
+      if (signal.aborted && at_abort !== undefined)
+        await this.#send(at_abort, log, stopLimit()).catch(() => {})
       throw error
     }
+  }
+
+  async #send(
+    operation: Omit<PrinterOperation, 'at_abort'>,
+    log: AskedLog,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { command = '' } = Object.values(operation.payload)[0] ?? {}
+    await log.ask(command, async () => {
+      await this.#exchange.send(operation, signal)
+      return 'success'
+    })
   }
 
   #handleConnection(signal: AbortSignal): void {

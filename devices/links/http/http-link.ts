@@ -2,10 +2,19 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { wait } from '../../../shared/wait.ts'
 import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts'
+import { type DeviceOutcome, NOTHING_SEEN } from '../../../shared/wire/device-outcome.ts'
+import { AskedLog } from '../../asked-log.ts'
 import { readPointer } from '../../declared/pointer.ts'
 import { toPropertyValue } from '../../declared/values.ts'
+import { toDeviceFailure } from '../../device-failure.ts'
 import { createDeviceId } from '../../device-id.ts'
-import type { DeviceLink, ExecuteContext, LinkContext, LinkedDevice } from '../../device-link.ts'
+import type {
+  DeviceLink,
+  ExecuteContext,
+  Execution,
+  LinkContext,
+  LinkedDevice,
+} from '../../device-link.ts'
 import { dial } from '../../net/dial.ts'
 import { createTrust } from '../../net/trust.ts'
 import type { DeviceProfile, Json } from '../../profile.ts'
@@ -79,29 +88,44 @@ export class HttpLink implements DeviceLink {
     deviceId: string,
     operations: readonly Json[],
     { signal }: ExecuteContext,
-  ): Promise<Json> {
+  ): Promise<Execution> {
     this.#requireOwn(deviceId)
     const requests = operations.map(operation => this.#parseOperation(operation))
-    const statuses: number[] = []
+    const log = new AskedLog()
     try {
-      for (const request of requests) {
-        const { status } = await this.#send(request, AbortSignal.any([signal, this.#ends]))
-        statuses.push(status)
-      }
+      const statuses: number[] = []
+      for (const request of requests)
+        statuses.push(await this.#ask(request, log, AbortSignal.any([signal, this.#ends])))
+      return { ...NOTHING_SEEN, asked: log.asked, result: { statuses } }
     } catch (error) {
-      if (signal.aborted) await this.stop(deviceId, this.#profile.atEstop).catch(() => {})
-      throw error
+      if (signal.aborted) await this.#askToStop(this.#profile.atEstop, log).catch(() => {})
+      throw toDeviceFailure(error, { ...NOTHING_SEEN, asked: log.asked })
     }
-    return { statuses }
   }
 
-  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<void> {
+  /** An answer of the device says that it was told, not what it did. */
+  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<DeviceOutcome> {
     this.#requireOwn(deviceId)
+    const log = new AskedLog()
+    try {
+      await this.#askToStop(behaviour, log)
+    } catch (error) {
+      throw toDeviceFailure(error, { ...NOTHING_SEEN, asked: log.asked })
+    }
+    return { ...NOTHING_SEEN, asked: log.asked }
+  }
+
+  async #askToStop(behaviour: EstopBehaviour, log: AskedLog): Promise<void> {
     const verb = this.#profile.verbs[this.#config.estop_verb ?? '']
     if (behaviour === 'none' || verb === undefined) return
-    const target = { device_id: deviceId, options: {}, envelope: {} }
+    const target = { device_id: this.#deviceId, options: {}, envelope: {} }
     for (const operation of verb.plan({}, target).operations)
-      await this.#send(this.#parseOperation(operation), AbortSignal.timeout(STOP_MS))
+      await this.#ask(this.#parseOperation(operation), log, AbortSignal.timeout(STOP_MS))
+  }
+
+  async #ask(request: HttpRequest, log: AskedLog, signal: AbortSignal): Promise<number> {
+    const send = async () => `${(await this.#send(request, signal)).status}`
+    return Number(await log.ask(`${request.method} ${new URL(request.url).pathname}`, send))
   }
 
   #parseOperation(operation: unknown): HttpRequest {

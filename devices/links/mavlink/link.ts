@@ -1,15 +1,25 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts'
+import { type DeviceOutcome, NOTHING_SEEN } from '../../../shared/wire/device-outcome.ts'
+import { AskedLog } from '../../asked-log.ts'
+import { toDeviceFailure } from '../../device-failure.ts'
 import { createDeviceId } from '../../device-id.ts'
-import type { DeviceLink, ExecuteContext, LinkContext, LinkedDevice } from '../../device-link.ts'
+import type {
+  DeviceLink,
+  ExecuteContext,
+  Execution,
+  LinkContext,
+  LinkedDevice,
+} from '../../device-link.ts'
 import type { Json } from '../../profile.ts'
 import copter from '../../profiles/copter.ts'
+import { RestObserver } from '../../rest-observer.ts'
 import type { MavlinkLinkConfig, MavlinkVehicleConfig } from './config.ts'
 import { parseConnection } from './connection.ts'
 import type { Frame } from './frame.ts'
 import { MavlinkSender } from './mavlink-sender.ts'
 import { MavlinkSocket } from './mavlink-socket.ts'
-import { MavlinkGoal, type MavlinkOperation, parseOperation } from './operations.ts'
+import { isLanding, MavlinkGoal, type MavlinkOperation, parseOperation } from './operations.ts'
 import { type Peer, Vehicle } from './vehicle.ts'
 import { VehicleControl } from './vehicle-control.ts'
 
@@ -95,18 +105,43 @@ export class MavlinkLink implements DeviceLink {
     deviceId: string,
     operations: readonly Json[],
     { signal, report, bounds }: ExecuteContext,
-  ): Promise<Json> {
-    const { config, control } = this.#requireUnit(deviceId)
+  ): Promise<Execution> {
+    const unit = this.#requireUnit(deviceId)
+    const { config, control } = unit
     const parsed = operations.map(parseOperation)
     if (parsed.some(({ fields }) => fields.target_system !== config.system_id))
       throw new ShoalError('invalid_request', `an operation is not for ${config.name}`)
     const goal = MavlinkGoal.safeParse(bounds.goal)
     const limited = AbortSignal.any([signal, this.#end.signal])
-    return control.execute(parsed, goal.data, { signal: limited, report })
+    let result: Json = null
+    const { asked, seen } = await this.#observe(unit, behaviourOf(parsed), async log => {
+      result = await control.execute(parsed, goal.data, { log, signal: limited, report })
+    })
+    return { asked, seen: goal.success ? { ...seen, state: 'reached' } : seen, result }
   }
 
-  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<void> {
-    await this.#requireUnit(deviceId).control.stop(behaviour)
+  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<DeviceOutcome> {
+    const unit = this.#requireUnit(deviceId)
+    if (behaviour === 'none') return NOTHING_SEEN
+    return this.#observe(unit, behaviour, log => unit.control.stop(behaviour, log))
+  }
+
+  /** Does something with a vehicle. Whether it resolves or rejects, it says what was seen since. */
+  async #observe(
+    { deviceId }: Unit,
+    behaviour: EstopBehaviour,
+    work: (log: AskedLog) => Promise<void>,
+  ): Promise<DeviceOutcome> {
+    const { now } = this.#context
+    const readState = () => this.readState(deviceId)
+    const observer = new RestObserver({ deviceId, profile: copter, behaviour, readState, now })
+    const log = new AskedLog()
+    try {
+      await work(log)
+    } catch (error) {
+      throw toDeviceFailure(error, { asked: log.asked, seen: observer.look() })
+    }
+    return { asked: log.asked, seen: observer.look() }
   }
 
   #createUnit(config: MavlinkVehicleConfig): Unit {
@@ -185,6 +220,9 @@ export class MavlinkLink implements DeviceLink {
     throw new ShoalError('not_found', `no vehicle of this link has the id ${deviceId}`)
   }
 }
+
+const behaviourOf = (operations: readonly MavlinkOperation[]): EstopBehaviour =>
+  operations.some(isLanding) ? 'land' : 'hold'
 
 const describeSilence = ({ heartbeatAge_ms: age_ms }: Vehicle): string =>
   age_ms === undefined

@@ -72,6 +72,8 @@ export const parseOperation = (operation: Json): MavlinkOperation => {
 }
 
 export const nameCommand = (command: number): string => COMMAND_NAMES.get(command) ?? `${command}`
+export const isLanding = ({ fields }: MavlinkOperation): boolean =>
+  fields.command === COMMANDS.NAV_LAND
 export const isIdempotent = (command: number): boolean => IDEMPOTENT.includes(command)
 
 /** Creates a command with up to seven parameters; the wire has them as 32-bit floats. */

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { EstopBehaviour } from '../../../shared/wire/device.ts'
+import type { AskedLog } from '../../asked-log.ts'
 import type { ExecuteContext } from '../../device-link.ts'
 import type { Json } from '../../profile.ts'
 import { CommandExchange } from './command-exchange.ts'
@@ -15,6 +16,7 @@ import {
   type MavlinkGoal,
   type MavlinkOperation,
   type MavlinkTarget,
+  nameCommand,
 } from './operations.ts'
 import type { Vehicle } from './vehicle.ts'
 
@@ -30,6 +32,10 @@ interface ControlParts {
   send: (operation: MavlinkOperation, attempt: number) => void
   /** Unix milliseconds. */
   now: () => number
+}
+
+interface ControlContext extends Pick<ExecuteContext, 'signal' | 'report'> {
+  log: AskedLog
 }
 
 /** Controls one vehicle: the newest instruction replaces the one before. */
@@ -67,7 +73,7 @@ export class VehicleControl {
   async execute(
     operations: readonly MavlinkOperation[],
     goal: MavlinkGoal | undefined,
-    { signal: aborted, report }: Pick<ExecuteContext, 'signal' | 'report'>,
+    { log, signal: aborted, report }: ControlContext,
   ): Promise<Json> {
     this.#requirePeer()
     const turn = this.#beginTurn()
@@ -75,7 +81,7 @@ export class VehicleControl {
     const signal = AbortSignal.any([aborted, turn.signal])
     try {
       for (const operation of operations) {
-        await this.#exchange.perform(operation, { signal })
+        await this.#perform(operation, log, { signal })
         // a heartbeat from before the acknowledgement has the mode from before
         this.#wasFollowing = false
       }
@@ -83,7 +89,7 @@ export class VehicleControl {
       return this.#listValues()
     } catch (error) {
       if (aborted.aborted && goal !== undefined && this.#turn === turn)
-        await this.stop('hold').catch(() => {})
+        await this.stop('hold', log).catch(() => {})
       signal.throwIfAborted()
       throw error
     }
@@ -93,7 +99,7 @@ export class VehicleControl {
    * Brakes, or lands. Power is never cut: that would be a fall.
    * @throws ShoalError
    */
-  async stop(behaviour: EstopBehaviour): Promise<void> {
+  async stop(behaviour: EstopBehaviour, log: AskedLog): Promise<void> {
     if (behaviour === 'none') return
     this.#requirePeer()
     const { signal } = this.#beginTurn()
@@ -101,7 +107,18 @@ export class VehicleControl {
       behaviour === 'hold'
         ? createModeCommand(this.#target, 'brake')
         : createLandCommand(this.#target)
-    await this.#exchange.perform(operation, { signal, timeoutMs: STOP_ACK_TIMEOUT_MS })
+    await this.#perform(operation, log, { signal, timeoutMs: STOP_ACK_TIMEOUT_MS })
+  }
+
+  async #perform(
+    operation: MavlinkOperation,
+    log: AskedLog,
+    options: Parameters<CommandExchange['perform']>[1],
+  ): Promise<void> {
+    await log.ask(nameCommand(operation.fields.command), async () => {
+      await this.#exchange.perform(operation, options)
+      return 'accepted'
+    })
   }
 
   get #target(): MavlinkTarget {

@@ -1,6 +1,9 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts'
-import type { ExecuteContext, LinkContext, LinkedDevice } from '../../device-link.ts'
+import type { DeviceOutcome, Seen } from '../../../shared/wire/device-outcome.ts'
+import { AskedLog } from '../../asked-log.ts'
+import { toDeviceFailure } from '../../device-failure.ts'
+import type { ExecuteContext, Execution, LinkContext, LinkedDevice } from '../../device-link.ts'
 import type { MqttConnection, MqttMessage } from '../../mqtt/connection.ts'
 import {
   createLinkedBroker,
@@ -8,7 +11,8 @@ import {
   type MqttDeviceLink,
 } from '../../mqtt/linked-broker.ts'
 import { matchesFilter } from '../../mqtt/topics.ts'
-import type { Json } from '../../profile.ts'
+import type { DeviceProfile, Json } from '../../profile.ts'
+import { RestObserver } from '../../rest-observer.ts'
 import type { MqttLinkConfig } from './config.ts'
 import { Confirmations } from './confirmations.ts'
 import { DeviceTable, type TableEntry } from './device-table.ts'
@@ -80,28 +84,82 @@ export class MqttLink implements MqttDeviceLink {
     deviceId: string,
     operations: readonly Json[],
     { signal }: ExecuteContext,
-  ): Promise<Json> {
+  ): Promise<Execution> {
     const entry = { ...this.#require(deviceId) }
     const own = operations.map(operation => parseOperation(operation, entry.found))
+    const log = new AskedLog()
+    const look = this.#createObserver(entry)
     this.#running.add(entry)
     try {
-      for (const operation of own) await this.#send(deviceId, operation, signal)
+      for (const operation of own) await this.#ask(deviceId, operation, log, signal)
     } catch (error) {
-      if (signal.aborted) await this.stop(deviceId, entry.found.profile.atEstop).catch(() => {})
-      throw error
+      if (signal.aborted)
+        await this.#askToStop(deviceId, entry.found.profile.atEstop, log).catch(() => {})
+      throw toDeviceFailure(error, { asked: log.asked, seen: look() })
     } finally {
       this.#running.delete(entry)
     }
-    return { confirmed: own.every(({ confirm }) => confirm !== undefined) }
+    const confirmed = own.every(({ confirm }) => confirm !== undefined)
+    const seen = confirmed ? this.#seeConfirmed(deviceId, own) : look()
+    return { asked: log.asked, seen, result: { confirmed } }
   }
 
-  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<void> {
+  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<DeviceOutcome> {
+    const entry = this.#require(deviceId)
+    const log = new AskedLog()
+    const look = this.#createObserver(entry)
+    try {
+      const operation = await this.#askToStop(deviceId, behaviour, log)
+      const isSeen = operation?.confirm !== undefined
+      return { asked: log.asked, seen: isSeen ? this.#seeConfirmed(deviceId, [operation]) : look() }
+    } catch (error) {
+      throw toDeviceFailure(error, { asked: log.asked, seen: look() })
+    }
+  }
+
+  /** Returns what was sent; undefined when nothing stops the device. */
+  async #askToStop(
+    deviceId: string,
+    behaviour: EstopBehaviour,
+    log: AskedLog,
+  ): Promise<MqttOperation | undefined> {
     const { found } = this.#require(deviceId)
     const { stopVerb: verb = 'off' } = found
-    if (behaviour === 'none' || found.commands[verb] === undefined) return
-    const operation = planCommand(verb, {}, { options: this.#optionsOf(found) })
-    const signal = AbortSignal.timeout(STOP_MS)
-    await this.#send(deviceId, parseOperation(operation, found), signal)
+    if (behaviour === 'none' || found.commands[verb] === undefined) return undefined
+    const planned = planCommand(verb, {}, { options: this.#optionsOf(found) })
+    const operation = parseOperation(planned, found)
+    await this.#ask(deviceId, operation, log, AbortSignal.timeout(STOP_MS))
+    return operation
+  }
+
+  /** The answer is that of the broker; the device answers with the reading that confirms. */
+  #ask(
+    deviceId: string,
+    operation: MqttOperation,
+    log: AskedLog,
+    signal: AbortSignal,
+  ): Promise<string> {
+    return log.ask(`${operation.topic} ${operation.payload}`, async () => {
+      await this.#send(deviceId, operation, signal)
+      return operation.confirm === undefined ? 'published' : 'confirmed'
+    })
+  }
+
+  /** The readings that have confirmed operations. */
+  #seeConfirmed(deviceId: string, operations: readonly MqttOperation[]): Seen {
+    const { readings } = this.#require(deviceId).state
+    const names = operations.flatMap(({ confirm }) => confirm?.property ?? [])
+    const values = names.map(name => [name, readings[name]?.value ?? null])
+    const at = Math.max(...names.map(name => readings[name]?.at ?? 0))
+    return { state: 'reached', at, values: Object.fromEntries(values) }
+  }
+
+  #createObserver({ deviceId, found }: TableEntry): () => Seen {
+    const profile = withRest(found)
+    const readState = () => this.readState(deviceId)
+    const { now } = this.#context
+    const observer = new RestObserver({ deviceId, profile, behaviour: 'cut', readState, now })
+    return () => observer.look()
   }
 
   #createTable(): DeviceTable {
@@ -166,7 +224,7 @@ export class MqttLink implements MqttDeviceLink {
   }
 
   #describe({ deviceId, found, availability, isHeard }: TableEntry): LinkedDevice {
-    const { name, profile, envelope, site = this.#config.site } = found
+    const { name, envelope, site = this.#config.site } = found
     const heard = [...availability.values()]
     const isOffline = heard.includes(false)
     const reason =
@@ -176,7 +234,7 @@ export class MqttLink implements MqttDeviceLink {
     return {
       deviceId,
       name,
-      profile,
+      profile: withRest(found),
       available: reason === undefined,
       writable: true,
       options: this.#optionsOf(found),
@@ -200,4 +258,11 @@ export class MqttLink implements MqttDeviceLink {
   #notify(): void {
     for (const listener of [...this.#listeners]) listener()
   }
+}
+
+/** A device rests once it has confirmed its stop; one that confirms nothing does not show it. */
+const withRest = ({ profile, commands, stopVerb = 'off' }: FoundDevice): DeviceProfile => {
+  const { confirm } = (Object.hasOwn(commands, stopVerb) && commands[stopVerb]) || {}
+  if (confirm === undefined) return profile
+  return { ...profile, rest: [[{ property: confirm.property, allowed: [confirm.value] }]] }
 }

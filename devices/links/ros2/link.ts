@@ -1,10 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts'
+import { type DeviceOutcome, NOTHING_SEEN } from '../../../shared/wire/device-outcome.ts'
+import { AskedLog } from '../../asked-log.ts'
+import { toDeviceFailure } from '../../device-failure.ts'
 import { createDeviceId } from '../../device-id.ts'
-import type { DeviceLink, ExecuteContext, LinkContext, LinkedDevice } from '../../device-link.ts'
-import type { Json } from '../../profile.ts'
+import type {
+  DeviceLink,
+  ExecuteContext,
+  Execution,
+  LinkContext,
+  LinkedDevice,
+} from '../../device-link.ts'
+import type { DeviceProfile, Json } from '../../profile.ts'
 import robot from '../../profiles/ros2-robot.ts'
+import { RestObserver } from '../../rest-observer.ts'
 import { createEnvironment, type Ros2LinkConfig } from './config.ts'
 import { parseOperation } from './operations.ts'
 import { RobotUnit } from './robot-unit.ts'
@@ -56,15 +66,40 @@ export class Ros2Link implements DeviceLink {
     deviceId: string,
     operations: readonly Json[],
     { signal }: ExecuteContext,
-  ): Promise<Json> {
+  ): Promise<Execution> {
     const unit = this.#requireUnit(deviceId)
     const parsed = operations.map(parseOperation)
-    return unit.control.execute(parsed, AbortSignal.any([signal, this.#end.signal]))
+    const limited = AbortSignal.any([signal, this.#end.signal])
+    let result: Json = null
+    const outcome = await this.#observeWork(unit, async log => {
+      result = await unit.control.execute(parsed, log, limited)
+    })
+    return { ...outcome, result }
   }
 
-  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<void> {
+  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<DeviceOutcome> {
     const unit = this.#requireUnit(deviceId)
-    if (behaviour !== 'none') await unit.control.stop()
+    if (behaviour === 'none') return NOTHING_SEEN
+    return this.#observeWork(unit, log => unit.control.stop(log))
+  }
+
+  /** Does something with a robot. Whether it resolves or rejects, it says what was seen since. */
+  async #observeWork(
+    unit: RobotUnit,
+    work: (log: AskedLog) => Promise<void>,
+  ): Promise<DeviceOutcome> {
+    const { deviceId } = unit
+    const { now } = this.#context
+    const profile = profileOf(unit)
+    const readState = () => unit.state
+    const observer = new RestObserver({ deviceId, profile, behaviour: 'hold', readState, now })
+    const log = new AskedLog()
+    try {
+      await work(log)
+    } catch (error) {
+      throw toDeviceFailure(error, { asked: log.asked, seen: observer.look() })
+    }
+    return { asked: log.asked, seen: observer.look() }
   }
 
   /** Reads the states of all robots, round by round. */
@@ -94,12 +129,19 @@ export class Ros2Link implements DeviceLink {
   }
 }
 
-const toLinkedDevice = ({ deviceId, config, fault }: RobotUnit): LinkedDevice => {
+/** Only an odometer shows whether a robot rests. */
+const profileOf = ({ config }: Pick<RobotUnit, 'config'>): DeviceProfile => {
+  const { rest, ...blind } = robot
+  return config.pose === undefined ? blind : robot
+}
+
+const toLinkedDevice = (unit: RobotUnit): LinkedDevice => {
+  const { deviceId, config, fault } = unit
   const { name, site, drive, read_topics, envelope } = config
   return {
     deviceId,
     name,
-    profile: robot,
+    profile: profileOf(unit),
     ...(site === undefined ? {} : { site }),
     available: fault === undefined,
     ...(fault === undefined ? {} : { reason: fault }),

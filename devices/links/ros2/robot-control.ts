@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { AskedLog } from '../../asked-log.ts'
 import type { Json } from '../../profile.ts'
 import type { Ros2RobotConfig } from './config.ts'
 import { computeTimeoutMs, isMotion, isRead, type Ros2Operation } from './operations.ts'
@@ -21,7 +22,11 @@ export class RobotControl {
   }
 
   /** Runs operations in order. A motion that does not end by itself is followed by the rest. */
-  async execute(operations: readonly Ros2Operation[], aborted: AbortSignal): Promise<Json> {
+  async execute(
+    operations: readonly Ros2Operation[],
+    log: AskedLog,
+    aborted: AbortSignal,
+  ): Promise<Json> {
     const turn = this.#beginTurn()
     const signal = AbortSignal.any([aborted, turn.signal])
     const outputs: string[] = []
@@ -29,10 +34,10 @@ export class RobotControl {
       try {
         // what follows a motion brings the robot to rest, whatever happens meanwhile
         const isRest = operations.slice(0, index).some(isMotion)
-        outputs.push(await this.#run(operation, isRest ? undefined : signal))
+        outputs.push(await this.#ask(operation, log, isRest ? undefined : signal))
       } catch (error) {
         const isNewest = this.#turn === turn
-        if (isMotion(operation) && isNewest) await this.#finish(operations.slice(index + 1))
+        if (isMotion(operation) && isNewest) await this.#finish(operations.slice(index + 1), log)
         throw error
       }
     return operations.some(isRead)
@@ -44,10 +49,10 @@ export class RobotControl {
    * Ends the motion that runs, and publishes a velocity of zero.
    * @throws ShoalError when the robot has not received it within 450 ms; the attempt goes on
    */
-  async stop(): Promise<void> {
+  async stop(log: AskedLog): Promise<void> {
     this.#beginTurn()
     const over = new AbortController()
-    const rest = this.#run(createRest(this.#robot.drive)).finally(() => over.abort())
+    const rest = this.#ask(createRest(this.#robot.drive), log).finally(() => over.abort())
     const late = sleep(STOP_TIMEOUT_MS, true, { signal: over.signal }).catch(() => false)
     if ((await Promise.race([rest, late])) !== true) return
     rest.catch(() => {})
@@ -66,8 +71,18 @@ export class RobotControl {
   }
 
   /** Brings the robot to rest after a motion that was cut; the error of the motion counts. */
-  async #finish(operations: readonly Ros2Operation[]): Promise<void> {
-    for (const operation of operations) await this.#run(operation).catch(() => {})
+  async #finish(operations: readonly Ros2Operation[], log: AskedLog): Promise<void> {
+    for (const operation of operations) await this.#ask(operation, log).catch(() => {})
+  }
+
+  /** The answer is that of the tool: a subscriber was there, and the messages were published. */
+  async #ask(operation: Ros2Operation, log: AskedLog, signal?: AbortSignal): Promise<string> {
+    let output = ''
+    await log.ask(nameOperation(operation), async () => {
+      output = await this.#run(operation, signal)
+      return isRead(operation) ? 'read' : 'published'
+    })
+    return output
   }
 
   #run(operation: Ros2Operation, signal?: AbortSignal): Promise<string> {
@@ -78,3 +93,7 @@ export class RobotControl {
     )
   }
 }
+
+/** Action and topic: `pub /cmd_vel`. */
+const nameOperation = ({ argv }: Ros2Operation): string =>
+  `${argv[1]} ${argv.find(word => word.startsWith('/')) ?? ''}`.trim()

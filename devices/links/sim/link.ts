@@ -1,7 +1,17 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts'
-import type { DeviceLink, ExecuteContext, LinkContext, LinkedDevice } from '../../device-link.ts'
+import type { DeviceOutcome, Seen } from '../../../shared/wire/device-outcome.ts'
+import { AskedLog } from '../../asked-log.ts'
+import { toDeviceFailure } from '../../device-failure.ts'
+import type {
+  DeviceLink,
+  ExecuteContext,
+  Execution,
+  LinkContext,
+  LinkedDevice,
+} from '../../device-link.ts'
 import type { Json } from '../../profile.ts'
+import { RestObserver } from '../../rest-observer.ts'
 import type { SimLinkConfig } from './config.ts'
 import type { Activity } from './machine.ts'
 import { SimOperation } from './operations.ts'
@@ -76,45 +86,73 @@ export class SimLink implements DeviceLink {
     deviceId: string,
     operations: readonly Json[],
     context: ExecuteContext,
-  ): Promise<Json> {
+  ): Promise<Execution> {
     const unit = this.#requireUnit(deviceId)
     const parsed = operations.map(parseOperation)
     const signal = AbortSignal.any([context.signal, this.#end.signal])
-    for (const operation of parsed) await this.#perform(unit, operation, { ...context, signal })
+    const log = new AskedLog()
+    const observer = this.#createObserver(unit, behaviourOf(parsed))
+    try {
+      for (const operation of parsed)
+        await this.#perform(unit, operation, log, { ...context, signal })
+    } catch (error) {
+      throw toDeviceFailure(error, { asked: log.asked, seen: observer.look() })
+    }
     this.#observe()
     const { readings } = unit.state
-    return Object.fromEntries(Object.entries(readings).map(([name, { value }]) => [name, value]))
+    const values = Object.entries(readings).map(([name, { value }]) => [name, value])
+    const seen = toReached(observer.look(), parsed)
+    return { asked: log.asked, seen, result: Object.fromEntries(values) }
   }
 
-  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<void> {
+  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<DeviceOutcome> {
     const unit = this.#requireUnit(deviceId)
+    const log = new AskedLog()
+    const observer = this.#createObserver(unit, behaviour)
+    try {
+      await log.ask(`halt ${behaviour}`, () => this.#halt(unit, behaviour))
+    } catch (error) {
+      throw toDeviceFailure(error, { asked: log.asked, seen: observer.look() })
+    }
+    this.#observe()
+    return { asked: log.asked, seen: observer.look() }
+  }
+
+  #halt(unit: SimUnit, behaviour: EstopBehaviour): string {
     if (unit.isNextLost() || unit.faults.reply_delay_ms > STOP_TIMEOUT_MS)
       throw new ShoalError(
         'request_timeout',
         `${unit.config.name} did not confirm the stop within ${STOP_TIMEOUT_MS} ms`,
       )
     unit.halt(behaviour)
-    this.#observe()
+    return 'accepted'
   }
 
   /** Waits until a device has done an operation; an abort brings it to rest first. */
   async #perform(
     unit: SimUnit,
     operation: SimOperation,
+    log: AskedLog,
     { signal, report }: ExecuteContext,
   ): Promise<void> {
-    await this.#waitForArrival(unit, signal)
-    const activity = unit.begin(operation)
+    let activity: Activity | undefined
+    await log.ask(nameOperation(operation), async () => {
+      await this.#waitForArrival(unit, signal)
+      activity = unit.begin(operation)
+      return 'accepted'
+    })
+    if (activity === undefined) return
+    const begun = activity
     try {
       await this.world.waitUntil(() => {
-        report({ percent: activity.percent?.() ?? null })
-        return !unit.isCurrent(activity) || activity.getState() !== 'running'
+        report({ percent: begun.percent?.() ?? null })
+        return !unit.isCurrent(begun) || begun.getState() !== 'running'
       }, signal)
     } catch (error) {
-      await this.#bringToRest(unit, activity)
+      await this.#bringToRest(unit, begun, log)
       throw error
     }
-    if (unit.isCurrent(activity) && activity.getState() === 'done') return
+    if (unit.isCurrent(begun) && begun.getState() === 'done') return
     throw new ShoalError('conflict', `${unit.config.name} was stopped before it had finished`)
   }
 
@@ -124,12 +162,28 @@ export class SimLink implements DeviceLink {
     return this.world.waitUntil(() => !isLost && this.world.elapsed_ms >= arrival_ms, signal)
   }
 
-  /** A device that something newer has taken over is left alone. */
-  async #bringToRest(unit: SimUnit, activity: Activity): Promise<void> {
+  /**
+   * Tells a device to rest, once; one that something newer has taken over is left alone. Returns
+   * when it rests or the stop was lost.
+   */
+  async #bringToRest(unit: SimUnit, activity: Activity, log: AskedLog): Promise<void> {
     if (!unit.isCurrent(activity)) return
-    unit.halt('hold')
+    const isSent = await Promise.resolve(log.ask('halt hold', () => this.#halt(unit, 'hold'))).then(
+      () => true,
+      () => false,
+    )
     this.#observe()
+    if (!isSent) return
     await this.world.waitUntil(() => unit.isAtRest(), this.#end.signal).catch(() => {})
+    this.#observe()
+  }
+
+  #createObserver(unit: SimUnit, behaviour: EstopBehaviour): RestObserver {
+    const { deviceId, config } = unit
+    const readState = (): DeviceState => unit.state
+    const { now } = this.#context
+    const profile = SIM_PROFILES[config.profile]
+    return new RestObserver({ deviceId, profile, behaviour, readState, now })
   }
 
   #requireUnit(deviceId: string): SimUnit {
@@ -150,6 +204,20 @@ const parseOperation = (operation: Json): SimOperation => {
   if (parsed.success) return parsed.data
   throw new ShoalError('invalid_request', 'no simulated device has this operation')
 }
+
+const nameOperation = (operation: SimOperation): string => {
+  if (operation.op === 'halt') return `halt ${operation.behaviour}`
+  return operation.op === 'switch' ? `switch ${operation.on ? 'on' : 'off'}` : operation.op
+}
+
+const behaviourOf = (operations: readonly SimOperation[]): EstopBehaviour =>
+  operations.some(one => one.op === 'halt' && one.behaviour === 'land') ? 'land' : 'hold'
+
+/** A simulated device tells when its goal is reached; a halt is observed like that of any device. */
+const toReached = (seen: Seen, operations: readonly SimOperation[]): Seen =>
+  operations.some(({ op }) => op === 'halt') || seen.at === null
+    ? seen
+    : { ...seen, state: 'reached' }
 
 const toLinkedDevice = ({ deviceId, config }: SimUnit): LinkedDevice => ({
   deviceId,

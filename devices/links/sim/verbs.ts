@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { EstopBehaviour, PropertyFacts } from '../../../shared/wire/device.ts'
 import { CRITICAL_GATE } from '../../../shared/wire/plan-part.ts'
-import { type DeviceVerb, defineVerb, type Json } from '../../profile.ts'
+import { type DeviceVerb, defineVerb, type Json, type RestConditions } from '../../profile.ts'
 import type { SimOperation } from './operations.ts'
 
 /** Operations that a device has begun, which shows that a command ran once. */
@@ -11,6 +11,9 @@ export const EXECUTED_COUNT: PropertyFacts = {
   min: 0,
   stale_after_ms: 60_000,
 }
+
+/** Fastest speed of a simulated device that counts as rest, see `REST_M_S` of its body. */
+export const RESTS_BY_SPEED: RestConditions = [[{ property: 'speed_m_s', max: 0.02 }]]
 
 /** Motion up to this speed is caution; faster motion is unsafe. */
 export const SLOW_M_S = 0.3

@@ -130,8 +130,9 @@ t.test('a command is what its plan holds, and resolves when the printer confirms
   const { payload } = operation as { payload: object }
   t.match(payload, { print: { command: 'gcode_line', param: 'M104 S210\nM140 S60\n' } })
   t.strictSame(plan('set-temperature', { nozzle_celsius: 210, bed_celsius: 60 }), [operation])
-  t.strictSame(await execute('set-temperature', { nozzle_celsius: 210, bed_celsius: 60 }), {
-    result: 'success',
+  t.match(await execute('set-temperature', { nozzle_celsius: 210, bed_celsius: 60 }), {
+    asked: { sent: [{ name: 'gcode_line', answer: 'success' }] },
+    result: { result: 'success' },
   })
   t.strictSame(printer.requests.at(-1), payload)
 })
@@ -149,7 +150,7 @@ t.test('a printer that refuses commands is not writable until it accepts one', a
     reason: 'mqtt message verify failed',
     err_code: 84_033_543,
   })
-  await t.rejects(execute('pause'), { code: 'forbidden', message: /developer mode/ })
+  await t.rejects(execute('pause'), { reason: 'forbidden', message: /developer mode/ })
   t.equal(facts().writable, false)
   t.match(facts().reason, /84033543/)
   printer.state.answer = answer
@@ -172,7 +173,7 @@ t.test('an aborted print start stops the print, as its plan says', async t => {
     return undefined
   }
   const started = execute('print-start', { file: 'bracket v2.3mf' }, aborter.signal)
-  await t.rejects(started, { code: 'request_timeout' })
+  await t.rejects(started, { name: 'DeviceFailure', reason: 'request_timeout' })
   t.match(printer.requests.at(-2), {
     print: { command: 'project_file', url: 'file:///sdcard/bracket%20v2.3mf' },
   })
@@ -190,9 +191,9 @@ t.test('a stop is sent while a command hangs, and rejects when it is not confirm
   await link.stop(deviceId, 'cut')
   t.match(printer.requests.at(-1), { print: { command: 'stop' } })
   aborter.abort()
-  await t.rejects(hanging, { code: 'request_timeout' })
+  await t.rejects(hanging, { name: 'DeviceFailure', reason: 'request_timeout' })
   printer.state.answer = () => undefined
-  await t.rejects(link.stop(deviceId, 'cut'), { code: 'request_timeout' })
+  await t.rejects(link.stop(deviceId, 'cut'), { name: 'DeviceFailure', reason: 'request_timeout' })
 })
 
 t.test('the certificate of the first connection is pinned, and another one is refused', async t => {

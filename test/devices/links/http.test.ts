@@ -140,7 +140,11 @@ t.test('a declared verb is unsafe unless it says otherwise, and stays in its pat
   for (const program of ['..', '"', 'a\nb'])
     t.throws(() => plan('heat', { celsius: 900, program }), { code: 'invalid_request' })
   t.throws(() => plan('heat', { celsius: 1201, program: 'x' }))
-  t.strictSame(await execute('heat', { celsius: 900, program: 'x' }), { statuses: [200] })
+  t.strictSame(await execute('heat', { celsius: 900, program: 'x' }), {
+    asked: { sent: [{ name: 'PUT /programs/x/start', answer: '200' }] },
+    seen: { state: 'unknown', at: null, values: {} },
+    result: { statuses: [200] },
+  })
 })
 
 t.test('redirects, failures and large answers are errors', async t => {
@@ -154,7 +158,7 @@ t.test('redirects, failures and large answers are errors', async t => {
     [request => request.destroy(), /did not answer/],
   ] as [Answer, RegExp][]) {
     kiln.answer = answer
-    await t.rejects(execute('off'), { name: 'ShoalError', message })
+    await t.rejects(execute('off'), { name: 'DeviceFailure', message })
   }
 })
 
@@ -166,7 +170,7 @@ t.test('an address outside the scope is never connected to', async t => {
   const { execute, device } = openLink(t, kiln.url, {
     context: createLinkContext(t, { resolveHost }),
   })
-  await t.rejects(execute('off'), { code: 'scope_denied' })
+  await t.rejects(execute('off'), { name: 'DeviceFailure', reason: 'scope_denied' })
   await waitUntil('the reason is shown', () => device().reason?.includes('devices.scope'))
   t.equal(kiln.tokens.size, 0)
 })

@@ -219,7 +219,10 @@ t.test('a vehicle is not available before its heartbeat, and says so', async t =
   const { link } = await openRig(t, { vehicles: [{ name: 'absent', system_id: 77 }] })
   await waitUntil('the port is bound', () => link.list()[0]?.reason?.includes('heartbeat'))
   t.match(link.list()[0], { available: false, reason: 'no heartbeat has arrived yet' })
-  await t.rejects(link.stop(link.list()[0]?.deviceId ?? '', 'land'), { code: 'cell_unavailable' })
+  await t.rejects(link.stop(link.list()[0]?.deviceId ?? '', 'land'), {
+    name: 'DeviceFailure',
+    reason: 'cell_unavailable',
+  })
 })
 
 t.test('an address out of the scope is not bound', async t => {
@@ -240,7 +243,10 @@ t.test('a refusal of the vehicle is an error with its reason', async t => {
   const rig = await openRig(t)
   await waitForVehicle(rig)
   rig.copter.answer = () => 2
-  await t.rejects(executeVerb(rig, 'arm', {}), { code: 'conflict', message: /ARM_DISARM: denied/ })
+  await t.rejects(executeVerb(rig, 'arm', {}), {
+    reason: 'conflict',
+    message: /ARM_DISARM: denied/,
+  })
 })
 
 t.test('a command without an acknowledgement is retried only if it is idempotent', async t => {
@@ -249,7 +255,7 @@ t.test('a command without an acknowledgement is retried only if it is idempotent
   rig.copter.answer = (_command, attempt) => (attempt < 2 ? undefined : 0)
   await executeVerb(rig, 'set-mode', { mode: 'loiter' })
   t.equal(rig.copter.received.length, 3)
-  await t.rejects(executeVerb(rig, 'arm', {}), { code: 'request_timeout' })
+  await t.rejects(executeVerb(rig, 'arm', {}), { name: 'DeviceFailure', reason: 'request_timeout' })
   t.equal(rig.copter.received.length, 4)
 })
 
@@ -268,7 +274,10 @@ t.test('a landing is not undone by the end of the flight that it interrupts', as
   const rig = await openRig(t)
   await waitForVehicle(rig)
   rig.copter.isHanging = true
-  const flight = t.rejects(executeVerb(rig, 'go-to', GO_TO), { code: 'conflict' })
+  const flight = t.rejects(executeVerb(rig, 'go-to', GO_TO), {
+    name: 'DeviceFailure',
+    reason: 'conflict',
+  })
   await waitUntil('the flight begins', () => rig.copter.received.length === 3)
   await executeVerb(rig, 'land', {})
   await flight
@@ -292,7 +301,7 @@ t.test('a return is a flight: it lasts until the landing, and an abort brakes', 
     const reports: unknown[] = []
     const flight = t.rejects(
       executeVerb(rig, verb, params, each => void reports.push(each), end.signal),
-      { name: 'AbortError' },
+      { cause: { name: 'AbortError' } },
     )
     await waitUntil('it returns', () => reports.length > 0 && read('mode') === 'rtl')
     end.abort()
@@ -311,7 +320,7 @@ t.test('a pilot who takes over ends a flight, and the cell does not interfere', 
   rig.copter.isHanging = true
   const reports: unknown[] = []
   const done = executeVerb(rig, 'go-to', GO_TO, each => void reports.push(each))
-  const flight = t.rejects(done, { code: 'conflict', message: /taken over: its mode is loiter/ })
+  const flight = t.rejects(done, { reason: 'conflict', message: /taken over: its mode is loiter/ })
   await waitUntil('the flight begins', () => reports.length > 0)
   rig.copter.state.custom_mode = 5
   await flight

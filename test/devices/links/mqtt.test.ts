@@ -66,13 +66,18 @@ const openLink = (t: Test, url: string, config: object = {}, signal = createEnd(
   }
   const value = (name: string, property: string) =>
     link.readState(require(name).deviceId)?.readings[property]
-  const execute = (name: string, verb: string, params: object = {}): Promise<Json> => {
+  const execute = async (
+    name: string,
+    verb: string,
+    params: object = {},
+  ): Promise<Json | undefined> => {
     const { deviceId, profile, options } = require(name)
     const target = { device_id: deviceId, options, envelope: {} }
     const { operations = [] } =
       profile.verbs[verb]?.plan(profile.verbs[verb].params.parse(params), target) ?? {}
     const signal = AbortSignal.timeout(5000)
-    return link.execute(deviceId, operations, { signal, report: () => {}, bounds: {} })
+    const context = { signal, report: () => {}, bounds: {} }
+    return (await link.execute(deviceId, operations, context)).result
   }
   const waitFor = (name: string) =>
     waitUntil(`${name} is available`, () => find(name)?.available === true)
@@ -162,7 +167,7 @@ t.test('with a real mosquitto', { skip: mosquittoMissing }, async t => {
     await waitUntil('the command has arrived', () => home.commands.length === 1)
     const restarted = home.restart()
     await waitUntil('the broker is gone', () => !require('Fan').available)
-    await t.rejects(execute('Fan', 'off'), { code: 'broker_unavailable' })
+    await t.rejects(execute('Fan', 'off'), { name: 'DeviceFailure', reason: 'broker_unavailable' })
     await restarted
     await hanging
     await home.announce()

@@ -152,7 +152,7 @@ t.test('a read returns the message, and only of a topic on the list', async t =>
   const { link, deviceId } = await openRig(t)
   const params = { topic: 'status', msg_type: 'std_msgs/msg/String' }
   const context = { signal: new AbortController().signal, report: () => {}, bounds: {} }
-  const result = await link.execute(deviceId, planVerb('read', params), context)
+  const { result } = await link.execute(deviceId, planVerb('read', params), context)
   t.strictSame(result, { message: 'data: hello\n---\n' })
   t.throws(() => planVerb('read', { ...params, topic: '/secret' }), { code: 'invalid_request' })
   t.throws(() => planVerb('read', { ...params, msg_type: TWIST }), { code: 'invalid_request' })
@@ -176,7 +176,10 @@ t.test('without the tool the robots are not available, with the reason', async t
   t.match(link.list()[0], { available: false })
   const context = { signal: end.signal, report: () => {}, bounds: {} }
   const id = link.list()[0]?.deviceId ?? ''
-  await t.rejects(link.execute(id, planVerb('drive', SLOW), context), { code: 'cell_unavailable' })
+  await t.rejects(link.execute(id, planVerb('drive', SLOW), context), {
+    name: 'DeviceFailure',
+    reason: 'cell_unavailable',
+  })
 })
 
 t.test('the tool receives only the allowed part of the environment', async t => {

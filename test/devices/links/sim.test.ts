@@ -139,19 +139,25 @@ t.test('a rover uses its battery on the way, keeps its limits and charges at its
   world.link.onChange(() => speeds.push(Number(world.read('r', 'speed_m_s'))))
   const moved = run(world, 'r', 'move-to', { x_m: 6, y_m: 8, speed_m_s: 1 })
   await pass(world, 20)
-  t.match(await moved, { speed_m_s: 0, is_docked: false, executed_count: 1 })
+  t.match(await moved, {
+    seen: { state: 'reached' },
+    result: { speed_m_s: 0, is_docked: false, executed_count: 1 },
+  })
   t.ok(Math.hypot(Number(world.read('r', 'x_m')) - 6, Number(world.read('r', 'y_m')) - 8) < 0.02)
   t.ok(Math.max(...speeds) <= 1 + 1e-9)
   t.ok(Math.abs(Number(world.read('r', 'battery_percent')) - 90) < 0.5)
   const docked = run(world, 'r', 'dock')
   await pass(world, 90)
-  t.match(await docked, { is_docked: true })
+  t.match(await docked, { result: { is_docked: true } })
   t.ok(Number(world.read('r', 'battery_percent')) > 90)
 })
 
 t.test('a rover with an empty battery stays where it is', async t => {
   const world = openWorld([{ name: 'r', profile: 'sim-rover', battery_metres: 2 }])
-  const failed = t.rejects(run(world, 'r', 'move-to', { x_m: 5, y_m: 0 }), { code: 'conflict' })
+  const failed = t.rejects(run(world, 'r', 'move-to', { x_m: 5, y_m: 0 }), {
+    name: 'DeviceFailure',
+    reason: 'conflict',
+  })
   await pass(world, 10)
   t.equal(world.read('r', 'battery_percent'), 0)
   t.ok(Number(world.read('r', 'x_m')) < 2.5)
@@ -165,7 +171,7 @@ t.test('a drone rises only when it is armed, and an e-stop brings it down', asyn
   await run(world, 'd', 'arm')
   const risen = run(world, 'd', 'take-off', { altitude_m: 5 })
   await pass(world, 12)
-  t.match(await risen, { is_flying: true })
+  t.match(await risen, { result: { is_flying: true } })
   await world.link.stop(world.idOf('d'), 'land')
   await pass(world, 12)
   t.match(
@@ -206,12 +212,15 @@ t.test('configured failures are what the cell sees', async t => {
   await pass(world, 0.9)
   t.equal(world.read('late', 'executed_count'), 0)
   await pass(world, 5)
-  t.match(await late, { executed_count: 1 })
+  t.match(await late, { result: { executed_count: 1 } })
   t.equal(world.read('lost', 'executed_count'), 0)
   giveUp.abort(new Error('given up'))
   await t.rejects(lost, { message: 'given up' })
   for (const name of ['lost', 'late'])
-    await t.rejects(world.link.stop(world.idOf(name), 'hold'), { code: 'request_timeout' })
+    await t.rejects(world.link.stop(world.idOf(name), 'hold'), {
+      name: 'DeviceFailure',
+      reason: 'request_timeout',
+    })
 
   const { readings } = world.link.readState(world.idOf('frozen')) ?? {}
   t.same(readings, {}, 'sensors that were always frozen have never reported')
@@ -227,5 +236,5 @@ t.test('what a newer command takes over does not succeed', async t => {
   const landed = run(world, 'd', 'land')
   await pass(world, 20)
   await interrupted
-  t.match(await landed, { is_flying: false, is_armed: false })
+  t.match(await landed, { seen: { state: 'at_rest', values: { is_flying: false } } })
 })
