@@ -20,6 +20,7 @@ import { type AuthParts, auth } from '../http/auth.ts'
 import { type CellSelfParts, cellSelfRoutes } from '../http/cell-self.ts'
 import { CorsPolicy, preflight } from '../http/cors.ts'
 import { countBodies } from '../http/count-bodies.ts'
+import { decodeBodies } from '../http/decode-bodies.ts'
 import { DirectRouter } from '../http/direct-router.ts'
 import { type EnrolParts, enrolRoute } from '../http/enrol.ts'
 import { errors, missingRoutes } from '../http/errors.ts'
@@ -170,6 +171,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   await app.register(preflight, { cors })
   await app.register(auth, authParts)
   await app.register(countBodies, { budget: parts.budgets.requestBodies })
+  await app.register(decodeBodies)
   await app.register(missingRoutes)
 
   addInferenceRoutes(app, straight, parts)

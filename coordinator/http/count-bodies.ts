@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { isCoded } from '../../shared/decode-body.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import { growBody } from './body-share.ts'
 
 /**
  * Counts the bodies of Fastify's routes, for the key or the address of the request: the announced
- * length from the start, or the limit of the route for one without a length. One that is reclaimed
+ * length from the start, or the limit of the route for one without a length or with a coding. One that is reclaimed
  * loses its connection.
  */
 export const countBodies = fp(
@@ -22,7 +23,7 @@ export const countBodies = fp(
 const announcedBytes = ({ headers, routeOptions }: FastifyRequest): number => {
   // a file is written to the disk as it comes
   if (routeOptions.config.operation?.upload !== undefined) return 0
-  const isChunked = headers['transfer-encoding'] !== undefined
+  const isOpen = headers['transfer-encoding'] !== undefined || isCoded(headers)
   const limitBytes = routeOptions.bodyLimit ?? Number.POSITIVE_INFINITY
-  return isChunked ? limitBytes : Math.min(limitBytes, Number(headers['content-length'] ?? 0))
+  return isOpen ? limitBytes : Math.min(limitBytes, Number(headers['content-length'] ?? 0))
 }

@@ -112,6 +112,10 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
       if (raw.destroyed) return leave()
       reply.hijack()
       raw.writeHead(200, { ...headers, ...SSE_HEADERS })
+      if (request.method === 'HEAD') {
+        raw.end()
+        return leave()
+      }
       let hearer = hearerOf(key, tenantId)
       const stream = openEventStream({
         events,

@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { Readable } from 'node:stream'
+import { decodeBody } from '../../shared/decode-body.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { JSON_TYPE } from '../../shared/json-type.ts'
 import type { Share } from '../budgets/budget.ts'
@@ -57,8 +59,8 @@ export type GrowBody = (
 /**
  * Reads a body of bounded size to its end, while `grow` has no refusal for the bytes that it has.
  * `done` is given undefined when there is none, and is called again with the refusal when the
- * memory of a whole body is reclaimed. Fails with `unsupported_media_type` and
- * `payload_too_large`, also before it has read anything.
+ * memory of a whole body is reclaimed. All bounds are for the decoded bytes. Fails with
+ * `unsupported_media_type` and `payload_too_large`, also before it has read anything.
  */
 export const readBody = (
   request: IncomingMessage,
@@ -71,27 +73,41 @@ export const readBody = (
   if (isEmpty && type === undefined) done(undefined)
   else if (type === undefined || !JSON_TYPE.test(type)) done(wrongType())
   else if (Number(length) > limitBytes) done(tooLarge())
-  else collect(request, limitBytes, grow, done)
+  else
+    try {
+      collect(decodeBody(request.headers, request, limitBytes), limitBytes, grow, done)
+    } catch (error) {
+      done(error as Error)
+    }
 }
 
-const collect: typeof readBody = (request, limitBytes, grow, done) => {
+const collect = (
+  body: Readable,
+  limitBytes: number,
+  grow: GrowBody,
+  done: Parameters<typeof readBody>[3],
+): void => {
   const pieces: Buffer[] = []
   let bytes = 0
   const finish = (error?: Error): void => {
-    request.off('data', add).off('end', end).off('error', cut)
+    body.off('data', add).off('end', end).off('error', cut)
     if (error !== undefined) done(error)
     else done(undefined, pieces.length === 1 ? pieces[0] : Buffer.concat(pieces))
   }
   const end = (): void => finish()
   const cut = (cause: Error): void =>
-    finish(new ShoalError('client_closed', 'the body is incomplete', { cause }))
+    finish(
+      cause instanceof ShoalError
+        ? cause
+        : new ShoalError('client_closed', 'the body is incomplete', { cause }),
+    )
   const add = (piece: Buffer): void => {
     bytes += piece.length
     pieces.push(piece)
     const refusal = bytes > limitBytes ? tooLarge() : grow(bytes, finish)
     if (refusal !== undefined) finish(refusal)
   }
-  request.on('data', add).on('end', end).on('error', cut)
+  body.on('data', add).on('end', end).on('error', cut)
 }
 
 const wrongType = (): ShoalError =>

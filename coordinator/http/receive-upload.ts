@@ -7,7 +7,7 @@ import { randomId } from '../../shared/ids.ts'
 import type { Upload } from '../operations/upload.ts'
 
 /** Largest file that a call may send. */
-const UPLOAD_LIMIT_BYTES = 50 * 1024 * 1024
+export const UPLOAD_LIMIT_BYTES = 50 * 1024 * 1024
 
 export interface ReceivedUpload extends Upload {
   close(): Promise<void>

@@ -129,13 +129,13 @@ const webRequest = (
   const headers = new Headers()
   for (const [name, value] of Object.entries(raw.headers))
     if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value)
-  if (ANYTHING.test(headers.get('accept') ?? '')) headers.set('accept', BOTH_TYPES)
+  if (ANYTHING.test(headers.get('accept') ?? '*/*')) headers.set('accept', BOTH_TYPES)
   return new Request(`http://coordinator${url}`, { method, headers, signal: left.signal })
 }
 
 /**
- * Clients that accept any type, as curl does by default, accept both types of the protocol (RFC
- * 9110, 12.5.1).
+ * Clients that accept any type, as curl does and as a missing header says, accept both types of the
+ * protocol (RFC 9110, 12.5.1).
  */
 const ANYTHING = /(^|,)\s*\*\/\*\s*(,|$)/
 const BOTH_TYPES = 'application/json, text/event-stream'

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable, Writable } from 'node:stream'
+import { decodeBody } from '../../../shared/decode-body.ts'
 import { errorBody, httpStatus, ShoalError } from '../../../shared/errors.ts'
 import { JSON_TYPE } from '../../../shared/json-type.ts'
 import { TRAILER_USAGE } from '../../../shared/wire/link.ts'
@@ -46,7 +47,8 @@ const readBody = async (request: HttpRequest, maxBytes: number): Promise<Buffer>
   const chunks: Buffer[] = []
   let length = 0
   // a request that is destroyed takes its connection along, and the answer with it
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+  const body = decodeBody(request.headers, request, maxBytes)
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
     length += chunk.length
     if (length > maxBytes) throw createTooLargeError(maxBytes)
     chunks.push(chunk)

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import type { InjectOptions } from 'fastify'
 import t from 'tap'
@@ -179,6 +180,26 @@ t.test('every error has the OpenAI body with its code, on every route', async t 
     const response = await small.inject(post({ ...chat, system: 'x'.repeat(2000) }))
     t.equal(response.statusCode, 413)
     t.equal(response.json().error.code, 'payload_too_large')
+  })
+
+  t.test('the body of every route may be packed, within its limit for unpacked bytes', async t => {
+    const send = (url: string, body: Buffer) => {
+      const headers = {
+        ...bearer('pro-key'),
+        'content-type': 'application/json',
+        'content-encoding': 'gzip',
+      }
+      return app.inject({ method: 'POST', url, headers, payload: body })
+    }
+    const call = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+    const lists = await send('/mcp/', gzipSync(JSON.stringify(call)))
+    t.equal(lists.statusCode, 200)
+    const skill = '/v1/skills/evm_calc'
+    const input = JSON.stringify({ bac: 1, pv: 1, ev: 1, ac: 1 })
+    t.equal((await send(skill, gzipSync(input))).statusCode, 200)
+    const bomb = gzipSync(Buffer.alloc(16 * 1024 * 1024, ' '))
+    for (const url of ['/mcp/', skill]) t.equal((await send(url, bomb)).statusCode, 413, url)
+    t.equal((await send(skill, Buffer.from(input))).json().error.code, 'invalid_request')
   })
 
   t.test('a 503 states when to retry, a 405 the allowed methods, a 401 the scheme', async t => {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { Budgets } from '../../../coordinator/budgets/budgets.ts'
 import { acceptUpgrades } from '../../../coordinator/http/upgrades.ts'
@@ -34,8 +35,17 @@ interface Sent {
   method?: string
   path?: string
   headers?: Record<string, string>
-  pieces?: readonly string[]
+  pieces?: readonly (string | Buffer)[]
 }
+
+const packed = (coding: string, body: string | Buffer): Sent => ({
+  headers: { 'content-encoding': coding },
+  pieces: [body],
+})
+/** 64 MiB of blanks in a few hundred bytes. */
+const BOMB = brotliCompressSync(Buffer.alloc(64 * 1024 * 1024, ' '), {
+  params: { [constants.BROTLI_PARAM_QUALITY]: 1 },
+})
 
 /** A listening front with no cell, and a client that sends its body in pieces, without a length. */
 const rig = async (t: Test): Promise<(sent?: Sent) => Promise<Answer>> => {
@@ -108,6 +118,21 @@ t.test('an inference request is refused in front of Fastify as behind it', async
     ['that no cell can serve', {}, 503, 'cell_unavailable'],
     ['with a schema 32 deep, that no cell can serve', schemaOf(32), 503, 'cell_unavailable'],
     ['with a schema of any depth', schemaOf(40), 422, 'invalid_request'],
+    ['packed with gzip', packed('gzip', gzipSync(VALID)), 503, 'cell_unavailable'],
+    ['packed with br', packed('BR', brotliCompressSync(VALID)), 503, 'cell_unavailable'],
+    ['packed with deflate', packed('deflate', deflateSync(VALID)), 503, 'cell_unavailable'],
+    ['that is named identity', packed('identity', VALID), 503, 'cell_unavailable'],
+    ['that unpacks to too much', packed('gzip', gzipSync(big + big)), 413, 'payload_too_large'],
+    ['that is a bomb', packed('br', BOMB), 413, 'payload_too_large'],
+    ['that is not of its coding', packed('gzip', VALID), 422, 'invalid_request'],
+    [
+      'whose coding is cut',
+      packed('gzip', gzipSync(VALID).subarray(0, 40)),
+      422,
+      'invalid_request',
+    ],
+    ['in an unknown coding', packed('zstd', VALID), 415, 'unsupported_media_type'],
+    ['in two codings', packed('gzip, br', VALID), 415, 'unsupported_media_type'],
     ['by another method', { method: 'PUT' }, 405, 'method_not_allowed'],
   ]
   for (const [title, sent, status, code] of cases)

@@ -64,6 +64,20 @@ t.test('an operator receives events with the headers of every answer', async t =
   t.match(await again.readUntil(/dead/), /^retry: \d+\n\nid: /)
 })
 
+t.test('HEAD has the headers of a stream and ends', async t => {
+  const { app } = await scene(t, { max_streams_per_key: 1 })
+  for (const path of ['/v1/events', '/a2a/discovery/subscribe', '/v1/events'])
+    t.match(
+      await app.inject({
+        method: 'HEAD',
+        url: path,
+        headers: { authorization: 'Bearer operator', host: 'localhost' },
+      }),
+      { statusCode: 200, body: '', headers: { 'content-type': /^text\/event-stream/ } },
+      path,
+    )
+})
+
 t.test('the query is validated', async t => {
   const { app } = await scene(t)
   for (const [key, url, headers, status] of [

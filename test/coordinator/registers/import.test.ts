@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { costs } from '../../../coordinator/registers/definitions/costs.ts'
 import { Registers } from '../../../coordinator/registers/registers.ts'
@@ -12,12 +13,16 @@ const createImport =
   ({ app, demo }: Pick<Scene, 'app' | 'demo'>) =>
   async (
     text: string | Buffer,
-    { register = 'costs', type = 'text/csv', query = '', key = demo.operator } = {},
+    { register = 'costs', type = 'text/csv', query = '', key = demo.operator, coding = '' } = {},
   ) => {
     const response = await app.inject({
       method: 'POST',
       url: `/v1/imports/registers/${register}${query}`,
-      headers: { authorization: `Bearer ${key}`, 'content-type': type },
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': type,
+        ...(coding !== '' && { 'content-encoding': coding }),
+      },
       payload: text,
     })
     return { status: response.statusCode, json: response.json() }
@@ -43,6 +48,15 @@ const FILES = {
   "amount_eur": 410.5, "started_on": "2026-01-01"},
  {"id":"line","category":"network","name":"A \\"dark\\" fibre","amount_eur":99,"started_on":"2026-02-01"}]`,
 }
+
+t.test('a packed file is unpacked, within the limit for files', async t => {
+  const send = createImport(await governanceScene(t))
+  const done = await send(gzipSync(FILES.csv), { coding: 'gzip' })
+  t.match(done, { status: 200, json: { records: 2 } })
+  const bomb = gzipSync(Buffer.alloc(51 * 1024 * 1024, ' '))
+  t.match(await send(bomb, { coding: 'gzip' }), { status: 413 })
+  t.match(await send(FILES.csv, { coding: 'br' }), { status: 422 })
+})
 
 for (const format of ['csv', 'yaml', 'json'] as const)
   t.test(`a ${format} file becomes records`, async t => {
