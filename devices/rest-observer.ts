@@ -18,7 +18,8 @@ interface RestObserverParts {
 /** Readings that an observation repeats, where the device has them. */
 const REPORTED = [
   ...['mode', 'is_armed', 'is_flying', 'speed_m_s', 'climb_m_s', 'x_m', 'y_m', 'lat', 'lon'],
-  ...['altitude_m', 'state', 'printer_state', 'on', 'is_on'],
+  ...['altitude_m', 'state', 'printer_state', 'on', 'is_on', 'moving', 'cover_state', 'locked'],
+  'position_percent',
 ]
 
 /** True for a device whose readings show whether it rests. */

@@ -148,6 +148,8 @@ export interface MqttHome {
   url: string
   /** What was published to command topics, oldest first; retained ones are marked. */
   commands: { topic: string; payload: string; retain?: true }[]
+  /** Topics of what was asked, which changes nothing, oldest first. */
+  questions: string[]
   say(topic: string, payload: object | string, retain?: boolean): Promise<void>
   /** Lets the devices do what they are told; a device that is not obedient is switched off only. */
   setObedient(obedient: boolean): void
@@ -157,7 +159,10 @@ export interface MqttHome {
   stop(): Promise<void>
 }
 
-const COMMAND_TOPICS = ['cmnd/#', '+/rpc', '+/+/+/set', 'garden/pump/set', 'lab/+/set']
+const COMMAND_TOPICS = ['cmnd/#', '+/rpc', '+/+/+/set', '+/+/+/get', 'garden/pump/set', 'lab/+/set']
+
+const isQuestion = (topic: string, payload: string): boolean =>
+  /\/(STATE|get)$/.test(topic) || payload.includes('Shelly.GetStatus')
 
 const startBroker = (port: number) =>
   startMosquitto(() => ({
@@ -180,6 +185,7 @@ export const startMqttHome = async (): Promise<MqttHome> => {
   const home: MqttHome = {
     url: `mqtt://127.0.0.1:${port}`,
     commands: [],
+    questions: [],
     say,
     setObedient: obedient => {
       isObedient = obedient
@@ -198,6 +204,7 @@ export const startMqttHome = async (): Promise<MqttHome> => {
   }
   client.on('message', (topic, bytes, { retain }) => {
     const payload = `${bytes}`
+    if (isQuestion(topic, payload)) return void home.questions.push(topic)
     home.commands.push({ topic, payload, ...(retain && { retain }) })
     if (isObedient || payload === 'OFF') void obey(say, topic, payload)
   })

@@ -1,4 +1,4 @@
-import type { DeviceState } from '../../../shared/wire/device.ts'
+import type { DeviceState, PropertyValue } from '../../../shared/wire/device.ts'
 import type { MqttOperation } from './operation.ts'
 
 type Confirm = NonNullable<MqttOperation['confirm']>
@@ -38,7 +38,14 @@ export class Confirmations {
   settle({ device_id, readings }: DeviceState): void {
     for (const { deviceId, confirm, since, resolve } of this.#waits) {
       const reading = deviceId === device_id ? readings[confirm.property] : undefined
-      if (reading !== undefined && reading.at >= since && reading.value === confirm.value) resolve()
+      if (reading !== undefined && reading.at >= since && isConfirmedBy(confirm, reading.value))
+        resolve()
     }
   }
 }
+
+/** True for a value that confirms the command. */
+export const isConfirmedBy = ({ value, within = 0 }: Confirm, read: PropertyValue): boolean =>
+  typeof value === 'number' && typeof read === 'number'
+    ? Math.abs(read - value) <= within
+    : read === value

@@ -1,8 +1,8 @@
-import type { DeviceState } from '../../../shared/wire/device.ts'
+import type { DeviceState, PropertyValue } from '../../../shared/wire/device.ts'
 import { toPropertyValue } from '../../declared/values.ts'
 import { createDeviceId } from '../../device-id.ts'
 import { isPlainTopic } from '../../mqtt/topics.ts'
-import type { DeviceNews, FoundDevice, Payload } from './found-device.ts'
+import type { AvailabilityMode, DeviceNews, FoundDevice, Payload } from './found-device.ts'
 import { type TopicChange, TopicReaders } from './topic-readers.ts'
 
 const MAX_TOPICS_PER_DEVICE = 16
@@ -11,10 +11,12 @@ const MAX_TOPICS_PER_DEVICE = 16
 export interface TableEntry {
   deviceId: string
   found: FoundDevice
-  /** Availability by the topic that told it. */
+  /** Availability by the topic that reported it, the newest last. */
   availability: Map<string, boolean>
   /** True once the device itself was heard on this connection. */
   isHeard: boolean
+  /** True once a value was read on this connection, be it one that the broker had retained. */
+  isRead: boolean
   state: DeviceState
 }
 
@@ -73,6 +75,7 @@ export class DeviceTable {
     for (const entry of this.#entries.values()) {
       entry.availability.clear()
       entry.isHeard = false
+      entry.isRead = false
     }
   }
 
@@ -87,7 +90,8 @@ export class DeviceTable {
       return undefined
     }
     const state = { device_id: deviceId, seen_at: null, readings: {} }
-    const fresh = { deviceId, found, availability: new Map(), isHeard: false, state }
+    const unheard = { availability: new Map(), isHeard: false, isRead: false }
+    const fresh = { deviceId, found, state, ...unheard }
     this.#entries.set(deviceId, known === undefined ? fresh : { ...known, found })
     this.#parts.onTopics(this.#readers.replace(deviceId, known?.found, found))
     return deviceId
@@ -106,10 +110,13 @@ export class DeviceTable {
   #note(entry: TableEntry, topic: string, news: DeviceNews, isRetained: boolean): void {
     const { available, values = {}, isFromBridge = false } = news
     // a bridge that is online proves nothing about the devices behind it
-    if (isFromBridge && available) entry.availability.delete(topic)
-    else if (available !== undefined) entry.availability.set(topic, available)
+    if (available !== undefined) entry.availability.delete(topic)
+    if (available === false || (available && !isFromBridge))
+      entry.availability.set(topic, available)
     const at = isRetained ? 0 : this.#parts.now()
-    const readings = { ...entry.state.readings, ...readValues(entry, values, at) }
+    const read = readValues(entry, values)
+    if (Object.keys(read).length > 0) entry.isRead = true
+    const readings = { ...entry.state.readings, ...toReadings(read, at, entry.state) }
     const isSign = !isRetained && !isFromBridge && available !== false
     if (isSign) entry.isHeard = true
     entry.state = { ...entry.state, readings, ...(isSign && { seen_at: at }) }
@@ -117,27 +124,60 @@ export class DeviceTable {
 }
 
 /**
- * Readings from the values of a message. The age of a retained message is unknown, so that `at` is 0
- * for it and its readings count as stale; it says nothing about a value that is known already.
+ * Reason why a device cannot be reached; undefined for one that is available. Where nothing reports
+ * the availability, a device of which a value was read counts as available: a quiet one sends only
+ * what has changed.
  */
+export const explainAbsence = ({
+  found,
+  availability,
+  isHeard,
+  isRead,
+}: TableEntry): string | undefined => {
+  const reported = [...availability.values()]
+  if (isOffline(reported, found.availabilityMode)) return 'the device is offline'
+  const isKnown = isHeard || isRead || reported.length > 0
+  return isKnown ? undefined : 'the device has given no sign of life yet'
+}
+
+const isOffline = (reported: readonly boolean[], mode: AvailabilityMode = 'all'): boolean => {
+  if (mode === 'any') return reported.length > 0 && !reported.includes(true)
+  return mode === 'latest' ? reported.at(-1) === false : reported.includes(false)
+}
+
+/** Values of a message that the device can have. */
 const readValues = (
-  { found, state }: TableEntry,
+  { found }: TableEntry,
   values: Readonly<Record<string, unknown>>,
-  at: number,
-): DeviceState['readings'] => {
+): Readonly<Record<string, PropertyValue>> => {
   const { properties } = found.profile
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, given]) => {
       const facts = Object.hasOwn(properties, name) ? properties[name] : undefined
       const value = facts && toPropertyValue(facts, given)
-      if (value === undefined || (at === 0 && state.readings[name]?.value === value)) return []
-      return [[name, { value, at }]]
+      return value === undefined ? [] : [[name, value]]
     }),
   )
 }
 
+/**
+ * Readings with their time. The age of a retained message is unknown, so that `at` is 0 for it and its
+ * readings count as stale; it says nothing about a value that is known already.
+ */
+const toReadings = (
+  values: Readonly<Record<string, PropertyValue>>,
+  at: number,
+  { readings }: DeviceState,
+): DeviceState['readings'] =>
+  Object.fromEntries(
+    Object.entries(values)
+      .filter(([name, value]) => at > 0 || readings[name]?.value !== value)
+      .map(([name, value]) => [name, { value, at }]),
+  )
+
 /** True for a device whose topics are plain, and not too many. */
-const isAcceptable = ({ topics, commands }: FoundDevice): boolean =>
+const isAcceptable = ({ topics, commands, question }: FoundDevice): boolean =>
   topics.size <= MAX_TOPICS_PER_DEVICE &&
   [...topics.keys()].every(topic => isPlainTopic(topic)) &&
-  Object.values(commands).every(({ topic }) => isPlainTopic(topic))
+  Object.values(commands).every(({ topic }) => isPlainTopic(topic)) &&
+  (question === undefined || isPlainTopic(question.topic))

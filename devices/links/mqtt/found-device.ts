@@ -17,14 +17,40 @@ export interface DeviceNews {
   isFromBridge?: boolean
 }
 
-/** Message that is published for a verb; `{name}` in the payload stands for a parameter. */
+/** Values of the device at 0 and 100 percent. */
+export interface PercentRange {
+  zero: number
+  full: number
+}
+
+/** Message that is published for a verb. */
 export interface MqttCommand {
   topic: string
   payload: Json
   /** Reading by which the device confirms that it was done. */
-  confirm?: { property: string; value: PropertyValue }
-  /** Value of the placeholder `{brightness}` at 100 %. */
-  full?: number
+  confirm?: Confirmation
+  /**
+   * True when `{name}` stands for a parameter. Otherwise braces stand for themselves: announcements
+   * contain payloads of any form.
+   */
+  isTemplate?: true
+  /** Range of the placeholder `{level}`, the parameter `percent` in the unit of the device. */
+  range?: PercentRange
+}
+
+/** Reading that confirms a command. */
+export interface Confirmation {
+  property: string
+  /** Expected value; the text `{name}` stands for a parameter. */
+  value: PropertyValue
+  /** Largest difference of a number. */
+  within?: number
+}
+
+/** A message that is published without a command, because it changes nothing. */
+export interface Question {
+  topic: string
+  payload: string
 }
 
 export type TopicReader = (payload: Payload) => DeviceNews | undefined
@@ -41,9 +67,18 @@ export interface FoundDevice {
   stopVerb?: string | undefined
   /** Readers of its messages by topic. */
   topics: ReadonlyMap<string, TopicReader>
+  /** Topics that have to be online: all of them when absent. */
+  availabilityMode?: AvailabilityMode | undefined
+  /** Question by which a quiet device reports its state. */
+  question?: Question | undefined
+  /** Reason why the device accepts no commands; it accepts them when absent. */
+  readOnlyReason?: string | undefined
   site?: string | undefined
   envelope?: SafetyEnvelope | undefined
 }
+
+/** Topics of availability that decide: all, one that is online, or the newest message. */
+export type AvailabilityMode = 'all' | 'any' | 'latest'
 
 /** Finds devices in the announcements on a broker. */
 export interface Source {
@@ -55,6 +90,8 @@ export interface Source {
    * one does not is gone.
    */
   read(topic: string, payload: Payload): FoundDevice[] | undefined
+  /** Question that a message calls for, where a device does not announce what it consists of. */
+  ask?(topic: string, payload: Payload): Question | undefined
 }
 
 export const parsePayload = (bytes: Buffer): Payload => {

@@ -16,7 +16,7 @@ export const createGenericDevice = (cellId: string, config: GenericDevice): Foun
     commands: Object.fromEntries(
       Object.entries(verbs).map(([verb, { topic, payload, confirm }]) => [
         verb,
-        { topic, payload, ...(confirm && { confirm }) },
+        { topic, payload, isTemplate: true, ...(confirm && { confirm }) },
       ]),
     ),
     topics: createReaders(config),

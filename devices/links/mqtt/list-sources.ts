@@ -10,7 +10,7 @@ export const listSources = (config: MqttLinkConfig, cellId: string): Source[] =>
   const { name, sources, tasmota_prefix, zigbee2mqtt_base, home_assistant_prefix } = config
   const create = {
     tasmota: () => createTasmotaSource(tasmota_prefix),
-    shelly: createShellySource,
+    shelly: () => createShellySource(`${cellId}:${name}`),
     zigbee2mqtt: () => createZigbeeSource(zigbee2mqtt_base),
     'home-assistant': () =>
       createHomeAssistantSource({

@@ -14,13 +14,14 @@ import { matchesFilter } from '../../mqtt/topics.ts'
 import type { DeviceProfile, Json } from '../../profile.ts'
 import { RestObserver } from '../../rest-observer.ts'
 import type { MqttLinkConfig } from './config.ts'
-import { Confirmations } from './confirmations.ts'
-import { DeviceTable, type TableEntry } from './device-table.ts'
+import { Confirmations, isConfirmedBy } from './confirmations.ts'
+import { DeviceTable, explainAbsence, type TableEntry } from './device-table.ts'
 import { type FoundDevice, type Payload, parsePayload, type Source } from './found-device.ts'
 import { createGenericDevice } from './generic.ts'
 import { listSources } from './list-sources.ts'
 import { type MqttOperation, parseOperation } from './operation.ts'
 import { planCommand } from './plan-command.ts'
+import { Questions } from './questions.ts'
 
 /** Longest time until a stop must be confirmed. */
 const STOP_MS = 450
@@ -39,6 +40,7 @@ export class MqttLink implements MqttDeviceLink {
   /** Devices with a verb that runs: they can be stopped although they are withdrawn. */
   readonly #running = new Set<TableEntry>()
   readonly #confirmations = new Confirmations()
+  readonly #questions: Questions
   readonly #listeners = new Set<() => void>()
   #signal: AbortSignal | undefined
 
@@ -47,6 +49,7 @@ export class MqttLink implements MqttDeviceLink {
     this.#context = context
     this.broker = createLinkedBroker(config, context)
     this.#connection = this.broker.connection
+    this.#questions = new Questions(this.#connection)
     this.#sources = listSources(config, context.cellId)
     this.#table = this.#createTable()
     const { devices } = config
@@ -61,7 +64,8 @@ export class MqttLink implements MqttDeviceLink {
     this.#connection.subscribe(this.#sources.flatMap(({ filters }) => filters))
     this.#connection.onMessage(message => this.#handleMessage(message))
     this.#connection.onStateChange(() => {
-      if (this.#connection.reason !== undefined) this.#table.forgetPresence()
+      if (this.#connection.reason !== undefined) this.#forgetPresence()
+      this.#askQuiet()
       this.#notify()
     })
     this.#connection.start(signal)
@@ -125,7 +129,7 @@ export class MqttLink implements MqttDeviceLink {
   ): Promise<MqttOperation | undefined> {
     const { found } = this.#require(deviceId)
     const { stopVerb: verb = 'off' } = found
-    if (behaviour === 'none' || found.commands[verb] === undefined) return undefined
+    if (behaviour === 'none' || found.readOnlyReason !== undefined) return undefined
     const planned = planCommand(verb, {}, { options: this.#optionsOf(found) })
     const operation = parseOperation(planned, found)
     await this.#ask(deviceId, operation, log, AbortSignal.timeout(STOP_MS))
@@ -199,44 +203,58 @@ export class MqttLink implements MqttDeviceLink {
   /** True when the device has reported the confirming value already: it may not report it again. */
   #isReported(deviceId: string, { confirm }: MqttOperation): boolean {
     const { found, state, isHeard } = this.#require(deviceId)
-    const reading = confirm && state.readings[confirm.property]
-    const staleAfterMs = confirm && found.profile.properties[confirm.property]?.stale_after_ms
-    if (reading === undefined || staleAfterMs === undefined || !isHeard) return false
-    return reading.value === confirm?.value && this.#context.now() - reading.at < staleAfterMs
+    if (confirm === undefined || !isHeard) return false
+    const reading = state.readings[confirm.property]
+    const staleAfterMs = found.profile.properties[confirm.property]?.stale_after_ms
+    if (reading === undefined || staleAfterMs === undefined) return false
+    return isConfirmedBy(confirm, reading.value) && this.#context.now() - reading.at < staleAfterMs
   }
 
   #handleMessage({ topic, payload, isRetained }: MqttMessage): void {
     const parsed = parsePayload(payload)
     const found = this.#findDevices(topic, parsed)
     if (found !== undefined) this.#table.replace(topic, found)
+    this.#questions.ask(this.#sourcesOf(topic).flatMap(source => source.ask?.(topic, parsed) ?? []))
     const changed = this.#table.accept(topic, parsed, isRetained)
     for (const { state } of changed) this.#confirmations.settle(state)
+    if (found !== undefined) this.#askQuiet()
     if (found !== undefined || changed.length > 0) this.#notify()
+  }
+
+  #sourcesOf(topic: string): readonly Source[] {
+    return this.#sources.filter(({ filters }) => filters.some(each => matchesFilter(each, topic)))
+  }
+
+  /** Asks the devices that have not been heard on this connection for their state. */
+  #askQuiet(): void {
+    const quiet = this.#table.list().filter(({ isHeard }) => !isHeard)
+    this.#questions.ask(quiet.flatMap(({ found }) => found.question ?? []))
+  }
+
+  #forgetPresence(): void {
+    this.#table.forgetPresence()
+    this.#questions.forget()
   }
 
   /** Devices that an announcement describes; undefined for any other message. */
   #findDevices(topic: string, payload: Payload): FoundDevice[] | undefined {
-    const found = this.#sources
-      .filter(({ filters }) => filters.some(filter => matchesFilter(filter, topic)))
+    const found = this.#sourcesOf(topic)
       .map(source => source.read(topic, payload))
       .filter(devices => devices !== undefined)
     return found.length === 0 ? undefined : found.flat()
   }
 
-  #describe({ deviceId, found, availability, isHeard }: TableEntry): LinkedDevice {
-    const { name, envelope, site = this.#config.site } = found
-    const heard = [...availability.values()]
-    const isOffline = heard.includes(false)
-    const reason =
-      this.#connection.reason ??
-      (isOffline ? 'the device is offline' : undefined) ??
-      (isHeard || heard.length > 0 ? undefined : 'the device has given no sign of life yet')
+  #describe(entry: TableEntry): LinkedDevice {
+    const { deviceId, found } = entry
+    const { name, envelope, readOnlyReason, site = this.#config.site } = found
+    const absence = this.#connection.reason ?? explainAbsence(entry)
+    const reason = absence ?? readOnlyReason
     return {
       deviceId,
       name,
       profile: withRest(found),
-      available: reason === undefined,
-      writable: true,
+      available: absence === undefined,
+      writable: readOnlyReason === undefined,
       options: this.#optionsOf(found),
       ...(reason !== undefined && { reason }),
       ...(site !== undefined && { site }),

@@ -1,13 +1,19 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { PropertyName, PropertyValue } from '../../../shared/wire/device.ts'
-import type { FoundDevice } from './found-device.ts'
+import type { FoundDevice, MqttCommand } from './found-device.ts'
 
 /** Operation of a plan: a publication, and the reading that confirms it. */
 const MqttOperation = z.strictObject({
   topic: z.string(),
   payload: z.string(),
-  confirm: z.strictObject({ property: PropertyName, value: PropertyValue }).exactOptional(),
+  confirm: z
+    .strictObject({
+      property: PropertyName,
+      value: PropertyValue,
+      within: z.number().exactOptional(),
+    })
+    .exactOptional(),
 })
 export type MqttOperation = z.infer<typeof MqttOperation>
 
@@ -20,15 +26,16 @@ export const parseOperation = (
   { name, commands }: FoundDevice,
 ): MqttOperation => {
   const { data } = MqttOperation.safeParse(operation)
-  const isOwn = Object.values(commands).some(({ topic }) => fits(topic, data?.topic))
+  const isOwn = Object.values(commands).some(command => fits(command, data?.topic))
   if (data !== undefined && isOwn) return data
   throw new ShoalError('invalid_request', `not an operation for ${name}`)
 }
 
-/** True when the topic is the one of a command, placeholders aside. */
-const fits = (template: string, topic = ''): boolean => {
+/** True when the topic is the one of the command, placeholders aside. */
+const fits = ({ topic: own, isTemplate }: MqttCommand, topic = ''): boolean => {
+  if (!isTemplate) return topic === own
   const levels = topic.split('/')
-  const wanted = template.split('/')
+  const wanted = own.split('/')
   return (
     levels.length === wanted.length &&
     wanted.every((level, at) => level === levels[at] || level.includes('{'))

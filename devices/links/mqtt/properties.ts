@@ -47,6 +47,24 @@ const MQTT_PROPERTIES = {
   leaking: createFlag('Water leak'),
   smoke: createFlag('Smoke'),
   active: createFlag('Active'),
+  moving: createFlag('Moving'),
+  locked: createFlag('Locked'),
+  cover_state: {
+    title: 'State',
+    type: 'text',
+    options: [
+      'open',
+      'closed',
+      'partly_open',
+      'stopped',
+      'opening',
+      'closing',
+      'moving',
+      'calibrating',
+    ],
+    stale_after_ms: STALE_AFTER_MS,
+  },
+  position_percent: { ...createNumber('Position, 100 is open', '%'), min: 0, max: 100 },
   value: { title: 'Value', type: 'number', stale_after_ms: STALE_AFTER_MS },
   text: { title: 'Text', type: 'text', stale_after_ms: STALE_AFTER_MS },
 } as const satisfies Record<string, PropertyFacts>
@@ -66,6 +84,20 @@ export const LIGHT_PROPERTIES = pick(
   'power_watts',
   'link_quality_percent',
 )
+
+export const COVER_PROPERTIES = pick(
+  'cover_state',
+  'moving',
+  'position_percent',
+  ...POWER,
+  'temperature_celsius',
+  'battery_percent',
+  'link_quality_percent',
+)
+
+export const LOCK_PROPERTIES = pick('locked', 'open', 'battery_percent', 'link_quality_percent')
+
+export const SIREN_PROPERTIES = pick('on', 'smoke', 'battery_percent', 'link_quality_percent')
 
 export const SENSOR_PROPERTIES = pick(
   ...POWER,

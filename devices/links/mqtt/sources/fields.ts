@@ -23,6 +23,18 @@ export const fieldOf = (value: unknown, name: string): unknown => {
 export const toSignalPercent = (signal_dbm: unknown): number | undefined =>
   typeof signal_dbm === 'number' ? Math.min(100, Math.max(0, 2 * (signal_dbm + 100))) : undefined
 
+/** A number, or a text that is one; undefined for anything else. */
+export const toNumber = (value: unknown): number | undefined => {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined
+}
+
+/** A value as templates of Home Assistant write it, which are Python's. */
+export const toWord = (value: unknown): string => {
+  if (typeof value === 'boolean') return value ? 'True' : 'False'
+  return value === null ? 'None' : String(value)
+}
+
 /** A value by two words; undefined for any other. */
 export const toFlag = (value: unknown, on: unknown, off: unknown): boolean | undefined => {
   if (value === on) return true

@@ -1,30 +1,11 @@
-import * as z from 'zod'
 import { toName } from '../../../declared/values.ts'
 import tasmotaSwitch from '../../../profiles/tasmota-switch.ts'
 import type { DeviceNews, FoundDevice, Payload, Source, TopicReader } from '../found-device.ts'
-import { fieldOf, optional, Text, toFields, toFlag, toSignalPercent } from './fields.ts'
+import { fieldOf, toFields, toFlag, toSignalPercent } from './fields.ts'
+import { createPresenceReader, TasmotaConfig, topicOf } from './tasmota-config.ts'
+import { createShutters } from './tasmota-shutter.ts'
 
-/* Native discovery of Tasmota 9.3 and later: `tasmota/discovery/MAC/config` (docs, MQTT and Device
-   configuration). */
-
-const Config = z.object({
-  mac: z.string().regex(/^[0-9A-Fa-f]{12}$/),
-  /** Topic of the device, and the template of its full topics. */
-  t: z.string().min(1).max(128),
-  ft: z.string().min(1).max(128),
-  /** Prefixes of commands, results and telemetry. */
-  tp: z.tuple([z.string().max(64), z.string().max(64), z.string().max(64)]),
-  /** Kind of each relay: 0 none, 1 relay, 2 light, 3 shutter. */
-  rl: z.array(z.number()).max(32),
-  dn: Text,
-  hn: Text,
-  fn: optional(z.array(z.string().nullable()).max(32)),
-  /** Words for off and on. */
-  state: z.array(z.string().max(32)).min(2).max(8).catch(['OFF', 'ON']),
-  onln: z.string().max(64).catch('Online'),
-  ofln: z.string().max(64).catch('Offline'),
-})
-type Config = z.infer<typeof Config>
+/* Relays of Tasmota. Each is a switch of its own. */
 
 const SWITCHED: readonly number[] = [1, 2]
 
@@ -32,74 +13,60 @@ export const createTasmotaSource = (prefix: string): Source => ({
   filters: [`${prefix}/+/config`],
   read: (_topic, { text, json }) => {
     if (text === '') return []
-    const { data } = Config.safeParse(json)
-    return data?.rl.flatMap((kind, index) =>
-      SWITCHED.includes(kind) ? [createSwitch(data, index)] : [],
-    )
+    const { data } = TasmotaConfig.safeParse(json)
+    if (data === undefined) return undefined
+    const relays = data.rl.flatMap((kind, index) => (SWITCHED.includes(kind) ? [index] : []))
+    return [...relays.map(index => createSwitch(data, index)), ...createShutters(data)]
   },
 })
 
 /** One relay of a device; each is a switch of its own. */
-const createSwitch = (config: Config, index: number): FoundDevice => {
-  const { mac, state, dn, fn } = config
+const createSwitch = (config: TasmotaConfig, index: number): FoundDevice => {
+  const { mac, state, dn, fn, rl } = config
   const [off, on] = state
-  const relays = config.rl.filter(kind => SWITCHED.includes(kind)).length
-  const power = relays === 1 ? 'POWER' : `POWER${index + 1}`
-  const topic = topicOf(config, 0, power)
+  // without its number, the command would reach relay 1, which may drive the motor of a shutter
+  const power = `POWER${index + 1}`
+  const topic = topicOf(config, 'command', power)
+  const named = dn !== undefined && rl.filter(kind => kind !== 0).length > 1
   return {
     identity: `tasmota:${mac.toUpperCase()}:${index + 1}`,
-    name: toName(fn?.[index] ?? dn, `Tasmota ${mac.toUpperCase()}:${index + 1}`),
+    name: toName(
+      fn?.[index] ?? (named ? `${dn} ${index + 1}` : dn),
+      `Tasmota ${mac.toUpperCase()}:${index + 1}`,
+    ),
     profile: tasmotaSwitch,
     commands: {
       on: { topic, payload: on ?? 'ON', confirm: { property: 'on', value: true } },
       off: { topic, payload: off ?? 'OFF', confirm: { property: 'on', value: false } },
       toggle: { topic, payload: state[2] ?? 'TOGGLE' },
     },
-    topics: createReaders(config, power, index === 0),
+    topics: createReaders(config, index),
+    question: { topic: topicOf(config, 'command', 'STATE'), payload: '' },
   }
 }
 
-const topicOf = ({ ft, t, tp, hn = '', mac }: Config, prefix: 0 | 1 | 2, name: string): string => {
-  const full = ft
-    .replaceAll('%prefix%', tp[prefix])
-    .replaceAll('%topic%', t)
-    .replaceAll('%hostname%', hn)
-    .replaceAll('%id%', mac.slice(-6).toUpperCase())
-  return `${full}${full.endsWith('/') ? '' : '/'}${name}`
-}
-
-const createReaders = (
-  config: Config,
-  power: string,
-  hasSensors: boolean,
-): Map<string, TopicReader> => {
-  const { state, onln, ofln } = config
-  const readPower = (value: unknown): DeviceNews | undefined => {
-    const on = toFlag(value, state[1], state[0])
+const createReaders = (config: TasmotaConfig, index: number): Map<string, TopicReader> => {
+  const { state } = config
+  // a device with one relay reports it as POWER
+  const fields = [`POWER${index + 1}`, ...(index === 0 ? ['POWER'] : [])]
+  const toOn = (json: unknown) =>
+    fields
+      .map(field => toFlag(fieldOf(json, field), state[1], state[0]))
+      .find(on => on !== undefined)
+  const readPower = ({ text, json }: Payload): DeviceNews | undefined => {
+    const on = toOn(json) ?? toFlag(text, state[1], state[0])
     return on === undefined ? undefined : { values: { on } }
   }
-  const readResult = ({ json }: Payload) => readPower(fieldOf(json, power))
+  const readState: TopicReader = ({ json }) => {
+    const link_quality_percent = toSignalPercent(fieldOf(fieldOf(json, 'Wifi'), 'Signal'))
+    return { values: { link_quality_percent, on: toOn(json) } }
+  }
   return new Map<string, TopicReader>([
-    [topicOf(config, 1, 'RESULT'), readResult],
-    [topicOf(config, 1, power), ({ text }) => readPower(text)],
-    [
-      topicOf(config, 2, 'STATE'),
-      ({ json }) => {
-        const link_quality_percent = toSignalPercent(fieldOf(fieldOf(json, 'Wifi'), 'Signal'))
-        const on = toFlag(fieldOf(json, power), state[1], state[0])
-        return { values: { link_quality_percent, on } }
-      },
-    ],
-    [
-      topicOf(config, 2, 'LWT'),
-      ({ text }) => {
-        const available = toFlag(text, onln, ofln)
-        return available === undefined ? undefined : { available }
-      },
-    ],
-    ...(hasSensors
-      ? [[topicOf(config, 2, 'SENSOR'), readSensors] satisfies [string, TopicReader]]
-      : []),
+    ...fields.map(field => [topicOf(config, 'result', field), readPower] as const),
+    [topicOf(config, 'result', 'RESULT'), readPower],
+    [topicOf(config, 'telemetry', 'STATE'), readState],
+    createPresenceReader(config),
+    ...(index === 0 ? [[topicOf(config, 'telemetry', 'SENSOR'), readSensors] as const] : []),
   ])
 }
 

@@ -6,17 +6,21 @@ import { Num, optional, Text } from './fields.ts'
 
 const Word = optional(z.union([z.string().max(64), z.boolean()]))
 
+/** Bits of `access`. */
+export const ACCESS = { published: 1, set: 2, get: 4 } as const
+
 export const Feature = z.object({
   type: Text,
   name: Text,
   property: Text,
-  /** Bits: 1 published, 2 can be set, 4 can be read. */
   access: Num,
   unit: Text,
   value_on: Word,
   value_off: Word,
   value_toggle: Word,
   value_max: Num,
+  /** Values of an enumeration. */
+  values: optional(z.array(z.union([z.string().max(64), z.number()])).max(64)),
 })
 export type Feature = z.infer<typeof Feature>
 

@@ -1,0 +1,3 @@
+import { createLockProfile } from '../links/mqtt/profiles.ts'
+
+export default createLockProfile({ id: 'zigbee-lock', title: 'Zigbee lock' })

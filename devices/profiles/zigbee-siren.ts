@@ -1,0 +1,3 @@
+import { createSirenProfile } from '../links/mqtt/profiles.ts'
+
+export default createSirenProfile({ id: 'zigbee-siren', title: 'Zigbee siren' })
