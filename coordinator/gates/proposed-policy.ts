@@ -1,17 +1,42 @@
 import { ShoalError } from '../../shared/errors.ts'
+import { DocumentError } from '../../shared/foreign/document.ts'
+import { readDocument } from '../../shared/foreign/read-document.ts'
 import type { Gates } from './definition.ts'
-import { documentApart } from './document-apart.ts'
+import { MAX_PLAN_BYTES } from './plan-hash.ts'
 import { type Policy, readPolicy } from './policy.ts'
 
 /** Maximum number of failing tests listed in an error. */
 const MAX_FAULTS = 20
+/** Text of a policy with its comments, which a plan leaves out. */
+const MAX_TEXT_BYTES = 4 * MAX_PLAN_BYTES
+const RETRY_SECONDS = 10
 
 /**
  * Parses a policy in YAML or JSON and runs its table of tests. Throws `invalid_request` with the
  * faults, including each failing row of the table.
  */
 export const proposedPolicy = async (text: string, configured: Gates): Promise<Policy> =>
-  requirePolicy(await documentApart(text), configured)
+  requirePolicy(await parsePolicy(text), configured)
+
+/** YAML, of which JSON is a subset. A document too large for a plan could not be approved. */
+const parsePolicy = async (text: string): Promise<unknown> => {
+  const document = await readYaml(text)
+  const bytes = Buffer.byteLength(JSON.stringify(document) ?? '')
+  if (bytes <= MAX_PLAN_BYTES) return document
+  throw refusal(`it is larger than ${MAX_PLAN_BYTES} bytes`)
+}
+
+const readYaml = async (text: string): Promise<unknown> => {
+  try {
+    const limits = { maxBytes: MAX_TEXT_BYTES }
+    return await readDocument(Buffer.from(text), { format: 'yaml', limits })
+  } catch (cause) {
+    if (!(cause instanceof DocumentError)) throw cause
+    if (cause.fault !== 'busy') throw refusal(`it ${cause.message}`, cause)
+    const retryAfterSeconds = RETRY_SECONDS
+    throw new ShoalError('rate_limited', `the document ${cause.message}`, { retryAfterSeconds })
+  }
+}
 
 /** Throws `invalid_request` with the faults of a document. */
 export const requirePolicy = (document: unknown, configured: Gates): Policy => {

@@ -101,7 +101,7 @@ const tryOnce = async (
   try {
     const reply = await send(prepared, conditions, parts.transports, leftMs, signal)
     await obeyPause(prepared, reply, parts)
-    const error = findFault(prepared, reply, parts.now())
+    const error = await findFault(prepared, reply, parts.now())
     outcome = error?.failure ?? (reply.status === NOT_MODIFIED ? 'not_modified' : 'answered')
     return error ?? reply
   } catch (cause) {
@@ -153,17 +153,18 @@ const obeyPause = async (
   if (seconds !== undefined && seconds > 0) await limits.pause(source, url.host, seconds)
 }
 
-const findFault = (
-  { request: { source, form, accepts = [] }, hasSecret }: PreparedRequest,
+const findFault = async (
+  { request: { source, form, reading, accepts = [] }, hasSecret }: PreparedRequest,
   reply: TransportReply,
   now: number,
-): UpstreamError | undefined => {
+): Promise<UpstreamError | undefined> => {
   const { status } = reply
   if (status === NOT_MODIFIED || accepts.includes(status)) return undefined
   if (status < 200 || status > 299)
     return failureOfStatus(source, reply, { hasKey: hasSecret, now })
   try {
-    readBody(form, reply.headers['content-type'] ?? '', reply.body)
+    const as = { form, ...(reading && { reading }) }
+    await readBody(as, reply.headers['content-type'] ?? '', reply.body)
     return undefined
   } catch (error) {
     return failureOfError(source, error, status)

@@ -1,3 +1,4 @@
+import type { Reading } from '../../shared/foreign/document.ts'
 import type { UpstreamSource } from '../../shared/wire/findings.ts'
 import type { Source } from './source.ts'
 
@@ -18,13 +19,15 @@ export interface UpstreamRequest {
   body?: object
   headers?: Readonly<Record<string, string>>
   /** Form of a good answer; one of another form, such as a page for people, is a failure. */
-  form: 'json' | 'text' | 'xml' | 'yaml'
+  form: Reading['format']
+  /** Bounds of the answer, and the function that reduces it off the event loop. */
+  reading?: Omit<Reading, 'format'>
 }
 
 /** Answer of a source or of its cache. */
 export interface UpstreamAnswer {
   status: number
-  /** Parsed JSON or YAML, or the text. XML is text. It is shared with the cache: never change it. */
+  /** Parsed document, what its reader made of it, or the text. The cache shares it: never change it. */
   body: unknown
   headers: Readonly<Record<string, string>>
   /** Provenance, as it is listed in the answer. */

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { Reading } from '../../shared/foreign/document.ts'
 
 /** An outside service that lookups read. One file each in `sources`, named by its id. */
 export interface Source {
@@ -80,7 +81,7 @@ interface SourceCheck {
   path: string
   query?: Readonly<Record<string, string | number>>
   body?: object
-  form: 'json' | 'text' | 'xml' | 'yaml'
+  form: Reading['format']
   /** Paths of fields, `[]` for each member of a list: `properties.timeseries[].time`. */
   fields: readonly string[]
 }

@@ -11,16 +11,16 @@ interface Provenance extends Pick<UpstreamSource, 'cache' | 'age_s'> {
 const MAX_URL_CHARACTERS = 2048
 
 /** The answer of an entry, with what a reader must know of its source. */
-export const toAnswer = (
+export const toAnswer = async (
   request: UpstreamRequest,
   entry: CacheEntry,
   { publicUrl, cache, age_s }: Provenance,
-): UpstreamAnswer => {
+): Promise<UpstreamAnswer> => {
   const { name, licence, attribution } = request.source
   return {
     status: entry.status,
     headers: entry.headers,
-    body: readEntry(request, entry),
+    body: await readEntry(request, entry),
     source: {
       name,
       url: publicUrl.slice(0, MAX_URL_CHARACTERS),
@@ -34,9 +34,16 @@ export const toAnswer = (
 }
 
 /** A status that the request accepts may come with any body; one of another form is null. */
-const readEntry = ({ form }: UpstreamRequest, { status, headers, body }: CacheEntry): unknown => {
+const readEntry = async (
+  { form, reading }: UpstreamRequest,
+  { status, headers, body }: CacheEntry,
+): Promise<unknown> => {
   try {
-    return readBody(form, headers['content-type'] ?? '', body)
+    return await readBody(
+      { form, ...(reading && { reading }) },
+      headers['content-type'] ?? '',
+      body,
+    )
   } catch (error) {
     if (error instanceof MalformedBody && status >= 300) return null
     throw error

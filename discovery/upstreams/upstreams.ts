@@ -5,6 +5,7 @@ import { type AskParts, askSource } from './ask-source.ts'
 import type { CacheEntry } from './cache-entry.ts'
 import { type UpstreamAnswer, UpstreamError, type UpstreamRequest } from './client.ts'
 import type { DnsResolver } from './dns-resolver.ts'
+import { failureOfError } from './failure.ts'
 import { Flights } from './flights.ts'
 import { conditionsOf, freshUntil } from './freshness.ts'
 import { keptHeaders } from './kept-headers.ts'
@@ -191,10 +192,12 @@ export class Upstreams {
     { request, publicUrl }: PreparedRequest,
     entry: CacheEntry,
     cache: UpstreamSource['cache'],
-  ): UpstreamAnswer {
+  ): Promise<UpstreamAnswer> {
     const age_s = Math.max(0, Math.floor((this.#parts.now() - entry.fetchedAt) / 1000))
     this.#parts.onAnswer(request.source.id, cache, age_s)
-    return toAnswer(request, entry, { publicUrl, cache, age_s })
+    return toAnswer(request, entry, { publicUrl, cache, age_s }).catch(error => {
+      throw failureOfError(request.source, error, entry.status)
+    })
   }
 }
 

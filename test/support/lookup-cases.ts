@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'yaml'
+import type { UpstreamRequest } from '../../discovery/upstreams/client.ts'
 import type { SourceSettings } from '../../discovery/upstreams/settings.ts'
+import { readAnswer } from '../../discovery/upstreams/try-sources.ts'
+import { parseDocument } from '../../shared/foreign/parse-document.ts'
 
 const FIXTURES = join(import.meta.dirname, '../fixtures/upstreams')
 
@@ -116,6 +119,19 @@ export const LOOKUP_CASES: readonly LookupCase[] = [
   { ...SEARCH, source: 'npm' },
   { ...SEARCH, source: 'dockerhub' },
 ]
+
+/** What the client makes of a body that a fixture or a change of it gives. */
+export const applyReading = async (
+  { source, form, reading = {} }: UpstreamRequest,
+  body: unknown,
+): Promise<unknown> => {
+  const isText = form === 'xml' && typeof body === 'string'
+  const document = isText ? parseDocument(body, { ...reading, format: form }) : body
+  const { reader } = reading
+  if (reader === undefined) return document
+  const functions = await import(reader.module)
+  return readAnswer(source, () => functions[reader.name](document, reader.input))
+}
 
 type Change = (value: unknown) => unknown
 

@@ -3,7 +3,7 @@ import type { PreprintSearch } from '../../modules/ai_ml/preprint-search.ts'
 import { UpstreamError } from '../../upstreams/client.ts'
 import arxiv from '../../upstreams/sources/arxiv.ts'
 import { readAnswer } from '../../upstreams/try-sources.ts'
-import { type ArxivFeed, readArxiv } from './arxiv/read-arxiv.ts'
+import { ARXIV_LISTS, type ArxivFeed, readArxiv } from './arxiv/read-arxiv.ts'
 
 interface Input {
   query?: string
@@ -37,8 +37,14 @@ const askFeed = async (search: string, context: LookupContext): Promise<ArxivFee
     sortBy: 'submittedDate',
     sortOrder: 'descending',
   }
-  const { body } = await context.ask({ source: arxiv, path: '/api/query', query, form: 'xml' })
-  const feed = readAnswer(arxiv, () => readArxiv(String(body)))
+  const { body } = await context.ask({
+    source: arxiv,
+    path: '/api/query',
+    query,
+    form: 'xml',
+    reading: { lists: ARXIV_LISTS },
+  })
+  const feed = readAnswer(arxiv, () => readArxiv(body))
   if (feed.error !== undefined)
     throw new UpstreamError(arxiv.id, 'refused', `it refused the search: ${feed.error}`)
   if (feed.total > 0 && feed.items.length === 0 && feed.unparsed === 0)

@@ -7,7 +7,7 @@ import certspotter from '../../upstreams/sources/certspotter.ts'
 import crtsh from '../../upstreams/sources/crtsh.ts'
 import { readAnswer } from '../../upstreams/try-sources.ts'
 import { readCertspotter } from './ct-log/read-certspotter.ts'
-import { readCrtsh } from './ct-log/read-crtsh.ts'
+import { type readCrtsh, readingOfCrtsh } from './ct-log/read-crtsh.ts'
 import { summariseCertificates } from './ct-log/summarise-certificates.ts'
 
 interface Input {
@@ -54,9 +54,10 @@ const queryCrtsh = async (
     query,
     accepts: [404],
     form: 'json',
+    reading: readingOfCrtsh(context.now()),
   })
   if (status === 404) return []
-  const { certificates, unparsed } = readAnswer(crtsh, () => readCrtsh(body, context.now()))
+  const { certificates, unparsed } = body as ReturnType<typeof readCrtsh>
   warnOfUnparsed(unparsed, crtsh.name, context)
   return certificates
 }

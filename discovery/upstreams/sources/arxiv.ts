@@ -20,6 +20,6 @@ export default defineSource({
     path: '/api/query',
     query: { search_query: 'cat:cs.AI', max_results: 1 },
     form: 'xml',
-    fields: ['<feed', 'totalResults', '<entry>', '<published>', '<summary>'],
+    fields: ['feed.opensearch:totalResults', 'feed.entry.published', 'feed.entry.summary'],
   },
 })

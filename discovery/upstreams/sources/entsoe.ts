@@ -19,6 +19,6 @@ export default defineSource({
       ...{ periodStart: '202601012300', periodEnd: '202601022300' },
     },
     form: 'xml',
-    fields: ['<Publication_MarketDocument', '<timeInterval>', '<price.amount>'],
+    fields: ['Publication_MarketDocument.TimeSeries'],
   },
 })

@@ -5,6 +5,7 @@ import { isScan } from '../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
 import { UpstreamError } from '../../../discovery/upstreams/client.ts'
 import {
+  applyReading,
   empty,
   fixtureFor,
   LOOKUP_CASES,
@@ -39,7 +40,9 @@ const createAsk =
     { source, files, beside = {} }: LookupCase,
     answer: (file: string) => unknown,
   ): LookupContext['ask'] =>
-  async ({ source: { id, name }, path }) => {
+  async request => {
+    const { path } = request
+    const { id, name } = request.source
     const others = beside[id]
     if (id !== source && others === undefined)
       throw new UpstreamError(id, 'not_reached', 'it is not part of this test')
@@ -50,7 +53,8 @@ const createAsk =
     const fetched_at = new Date(FIXTURE_NOW).toISOString()
     const facts = { name, url: '', fetched_at, age_s: 0, cache: 'miss' as const }
     const provenance = { ...facts, licence: null, attribution: null }
-    return { status: 200, body, headers: {}, source: provenance }
+    const read = await applyReading(request, body)
+    return { status: 200, body: read, headers: {}, source: provenance }
   }
 
 /** What the programs of the cases use of a context. */

@@ -1,4 +1,3 @@
-import { XMLParser } from 'fast-xml-parser'
 import * as z from 'zod'
 import { readUtcTime } from '../../../fields/utc-time.ts'
 import type { PreprintSearch } from '../../../modules/ai_ml/preprint-search.ts'
@@ -13,16 +12,8 @@ export interface ArxivFeed {
   error: string | undefined
 }
 
-const LISTS = new Set(['entry', 'author', 'category', 'link'])
-
-// entities could grow without bound, and only the five of XML occur
-const parser = new XMLParser({
-  ignoreAttributes: false,
-  attributeNamePrefix: '@',
-  processEntities: false,
-  parseTagValue: false,
-  isArray: name => LISTS.has(name),
-})
+/** Elements of the feed that are lists. */
+export const ARXIV_LISTS = ['entry', 'author', 'category', 'link']
 
 /** Text, or an element with attributes around it. */
 const Text = z.union([
@@ -62,8 +53,8 @@ const Feed = z.object({
 })
 
 /** Reads an Atom feed of arXiv (https://info.arxiv.org/help/api/user-manual.html). */
-export const readArxiv = (xml: string): ArxivFeed => {
-  const { feed } = Feed.parse(parser.parse(xml))
+export const readArxiv = (body: unknown): ArxivFeed => {
+  const { feed } = Feed.parse(body)
   const entries = feed.entry ?? []
   const read = entries.flatMap(each => Entry.safeParse(each).data ?? [])
   const failure = read.find(({ id }) => id.includes('/api/errors'))
@@ -92,8 +83,11 @@ const clean = (text: string, most: number): string =>
     .trim()
     .slice(0, most)
 
+const MAX_ID_CHARACTERS = 256
+
 /** Ids: `http://arxiv.org/abs/2602.01234v2`, and before 2007 `.../hep-th/9901001v1`. */
 const toPreprint = (entry: Entry): Preprint | undefined => {
+  if (entry.id.length > MAX_ID_CHARACTERS) return undefined
   const [, id, version] = /\/abs\/(.+?)v(\d+)$/.exec(entry.id) ?? []
   if (id === undefined) return undefined
   const categories = (entry.category ?? []).map(each => each['@term'].slice(0, 32))

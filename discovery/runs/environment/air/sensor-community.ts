@@ -60,15 +60,25 @@ export const askSensorCommunity = async (
     source: sensorCommunity,
     path: `/airrohr/v1/filter/area=${area}`,
     form: 'json',
+    reading: {
+      reader: { module: import.meta.url, name: 'readSensors' },
+      limits: { maxValues: 400_000 },
+    },
   })
+  const { readings, unparsed } = body as ReturnType<typeof readSensors>
+  if (unparsed > 0)
+    warn('unparsed_record', 'readings without the known fields are left out', sensorCommunity.name)
+  return readings.flatMap(reading => stationOf(place, reading) ?? [])
+}
+
+/** Reads an answer, which may have many megabytes, off the event loop. */
+export const readSensors = (body: unknown): { readings: Reading[]; unparsed: number } => {
   const entries = z.array(z.unknown()).parse(body).slice(0, MAX_READINGS)
   const readings = entries.flatMap(entry => Reading.safeParse(entry).data ?? [])
-  if (readings.length < entries.length)
-    warn('unparsed_record', 'readings without the known fields are left out', sensorCommunity.name)
   const newest = new Map<number, Reading>()
   for (const reading of readings.toSorted((a, b) => (a.timestamp < b.timestamp ? -1 : 1)))
     if (reading.location.indoor !== 1) newest.set(reading.sensor.id, reading)
-  return [...newest.values()].flatMap(reading => stationOf(place, reading) ?? [])
+  return { readings: [...newest.values()], unparsed: entries.length - readings.length }
 }
 
 const stationOf = (place: Place, reading: Reading): Station | undefined => {

@@ -1,4 +1,3 @@
-import { XMLParser } from 'fast-xml-parser'
 import * as z from 'zod'
 import type { LookupContext } from '../../../lookup-run.ts'
 import type { Zone } from '../../../modules/environment/energy-price.ts'
@@ -41,12 +40,6 @@ const Publication = z.object({
 })
 
 const LISTS = ['TimeSeries', 'Period', 'Point']
-const parser = new XMLParser({
-  isArray: name => LISTS.includes(name),
-  removeNSPrefix: true,
-  parseTagValue: false,
-  processEntities: false,
-})
 
 /** Day-ahead prices, document type A44 (ENTSO-E, Transparency Platform RESTful API). */
 export const askEntsoe = async (
@@ -63,16 +56,16 @@ export const askEntsoe = async (
       ...{ periodStart: minuteOf(window.today), periodEnd: minuteOf(window.end) },
     },
     form: 'xml',
+    reading: { lists: LISTS, dropsPrefixes: true },
   })
   warn('licence_restricted', 'ENTSO-E limits some uses of its prices', entsoe.name)
-  return selectPrices(entsoe, readSlots(String(body)), window)
+  return selectPrices(entsoe, readSlots(body), window)
 }
 
 /** `202603010930`, UTC. */
 const minuteOf = (ms: number): string => new Date(ms).toISOString().replace(/\D/g, '').slice(0, 12)
 
-const readSlots = (text: string): Slot[] => {
-  const document: unknown = parser.parse(text)
+const readSlots = (document: unknown): Slot[] => {
   if (
     typeof document === 'object' &&
     document !== null &&

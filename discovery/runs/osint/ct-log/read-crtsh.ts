@@ -17,6 +17,13 @@ const Row = z.object({
 })
 
 const MAX_NAMES = 200
+const MAX_VALUES = 400_000
+
+/** A large domain has an answer of many megabytes, which is reduced off the event loop. */
+export const readingOfCrtsh = (nowMs: number) => ({
+  reader: { module: import.meta.url, name: 'readCrtsh', input: nowMs },
+  limits: { maxValues: MAX_VALUES },
+})
 
 /** Certificates of an answer, one for each serial of an issuer. */
 export const readCrtsh = (

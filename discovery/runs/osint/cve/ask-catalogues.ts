@@ -2,9 +2,8 @@ import type { LookupContext } from '../../../lookup-run.ts'
 import { UpstreamError } from '../../../upstreams/client.ts'
 import kev from '../../../upstreams/sources/kev.ts'
 import nvd from '../../../upstreams/sources/nvd.ts'
-import { readAnswer } from '../../../upstreams/try-sources.ts'
-import { type KevEntry, readKev } from './read-kev.ts'
-import { type NvdPage, readNvdPage } from './read-nvd.ts'
+import { KEV_READING, type KevEntry } from './read-kev.ts'
+import { NVD_READING, type NvdPage } from './read-nvd.ts'
 
 /** Records of one page; the newest ones are wanted, and the NVD lists the oldest first. */
 const PAGE = 100
@@ -27,8 +26,9 @@ const askPage = async (
   { ask }: LookupContext,
 ): Promise<NvdPage> => {
   const all = { ...query, noRejected: '', resultsPerPage: PAGE, startIndex }
-  const { body } = await ask({ source: nvd, path: '/cves/2.0', query: all, form: 'json' })
-  return readAnswer(nvd, () => readNvdPage(body))
+  const request = { source: nvd, path: '/cves/2.0', query: all, reading: NVD_READING }
+  const { body } = await ask({ ...request, form: 'json' })
+  return body as NvdPage
 }
 
 /** Exploited vulnerabilities; none, with a warning, when the catalogue cannot be read. */
@@ -36,8 +36,9 @@ export const askExploited = async (
   context: LookupContext,
 ): Promise<ReadonlyMap<string, KevEntry>> => {
   try {
-    const { body } = await context.ask({ source: kev, path: '', form: 'json' })
-    return readAnswer(kev, () => readKev(body))
+    const request = { source: kev, path: '', reading: KEV_READING }
+    const { body } = await context.ask({ ...request, form: 'json' })
+    return body as ReadonlyMap<string, KevEntry>
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     context.warn('partial_result', 'which ones are exploited is unknown', kev.name)

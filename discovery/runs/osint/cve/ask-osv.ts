@@ -5,7 +5,6 @@ import type { LookupContext } from '../../../lookup-run.ts'
 import type { CveCheck } from '../../../modules/osint/cve-check.ts'
 import { UpstreamError } from '../../../upstreams/client.ts'
 import osv from '../../../upstreams/sources/osv.ts'
-import { readAnswer } from '../../../upstreams/try-sources.ts'
 
 type Item = CveCheck['items'][number]
 
@@ -50,6 +49,8 @@ const Vulnerability = z.object({
 })
 type Vulnerability = z.infer<typeof Vulnerability>
 
+const MAX_HITS = 1000
+
 /** An answer without hits has no list. */
 const Answer = z.object({ vulns: z.array(z.unknown()).nullish() })
 
@@ -63,20 +64,24 @@ export const askOsv = async (
   if (found === undefined) return []
   try {
     const body = { package: found, ...(version === undefined ? {} : { version }) }
-    const answer = await context.ask({ source: osv, path: '/v1/query', body, form: 'json' })
-    const { vulns } = readAnswer(osv, () => Answer.parse(answer.body))
-    return (vulns ?? [])
-      .flatMap(each => Vulnerability.safeParse(each).data ?? [])
-      .map(one => ({
-        ...toHit(one, found.name),
-        match: version === undefined ? 'product' : 'version',
-      }))
+    const reader = { module: import.meta.url, name: 'readOsv', input: found.name }
+    const request = { source: osv, path: '/v1/query', body, reading: { reader } }
+    const answer = await context.ask({ ...request, form: 'json' })
+    const hits = answer.body as ReturnType<typeof readOsv>
+    return hits.map(hit => ({ ...hit, match: version === undefined ? 'product' : 'version' }))
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     context.warn('partial_result', 'package databases were not asked', osv.name)
     return []
   }
 }
+
+/** Reads an answer, which may have many megabytes, off the event loop. */
+export const readOsv = (body: unknown, product: string): CveHit[] =>
+  (Answer.parse(body).vulns ?? [])
+    .flatMap(each => Vulnerability.safeParse(each).data ?? [])
+    .slice(0, MAX_HITS)
+    .map(one => toHit(one, product))
 
 const toHit = (one: Vulnerability, product: string): CveHit => {
   const fixes = (one.affected ?? [])

@@ -26,6 +26,12 @@ export interface KevEntry {
   text: string
 }
 
+/** The catalogue has several megabytes, which are reduced off the event loop. */
+export const KEV_READING = {
+  reader: { module: import.meta.url, name: 'readKev' },
+  limits: { maxValues: 400_000 },
+}
+
 export const readKev = (body: unknown): Map<string, KevEntry> => {
   const entries = Catalogue.parse(body).vulnerabilities.flatMap(
     each => Entry.safeParse(each).data ?? [],

@@ -53,6 +53,12 @@ export interface NvdPage {
   unparsed: number
 }
 
+/** A page has several megabytes, which are reduced off the event loop. */
+export const NVD_READING = {
+  reader: { module: import.meta.url, name: 'readNvdPage' },
+  limits: { maxValues: 400_000 },
+}
+
 export const readNvdPage = (body: unknown): NvdPage => {
   const { totalResults, vulnerabilities } = Page.parse(body)
   const records = vulnerabilities.flatMap(({ cve }) => {

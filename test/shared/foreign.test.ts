@@ -1,0 +1,99 @@
+import { setImmediate } from 'node:timers/promises'
+import t from 'tap'
+import { DocumentError, type Reading } from '../../shared/foreign/document.ts'
+import { DocumentThread } from '../../shared/foreign/document-thread.ts'
+import { readDocument } from '../../shared/foreign/read-document.ts'
+import { listHostileAnswers } from '../support/hostile-documents.ts'
+
+const FORMATS = { aider: 'yaml', arxiv: 'xml', entsoe: 'xml' } as const
+const READERS = new URL('../support/document-readers.ts', import.meta.url).href
+
+/** Turns of the event loop until the promise settles: one for work that holds the loop. */
+const countTurns = async (work: Promise<unknown>): Promise<number> => {
+  let isSettled = false
+  const settle = (): void => {
+    isSettled = true
+  }
+  work.then(settle, settle)
+  let turns = 0
+  for (; !isSettled; turns++) await setImmediate()
+  return turns
+}
+
+const messageOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => '',
+    error => (error instanceof DocumentError ? `${error.fault}: ${error.message}` : String(error)),
+  )
+
+t.test('The event loop turns while a hostile document is read', async t => {
+  for (const { title, source, body } of listHostileAnswers()) {
+    const format = FORMATS[source as keyof typeof FORMATS] ?? 'json'
+    const work = readDocument(Buffer.from(body), { format })
+    t.ok((await countTurns(work)) > 2, title)
+  }
+})
+
+t.test('A document beyond a bound is refused with the bound that it exceeds', async t => {
+  const cases: [string, Reading, string][] = [
+    [
+      '[[[1]]]',
+      { format: 'json', limits: { maxDepth: 2 } },
+      'excessive: nests deeper than 2 levels',
+    ],
+    ['[1,2,3]', { format: 'json', limits: { maxValues: 3 } }, 'excessive: has more than 3 values'],
+    [
+      '- [1, 2]',
+      { format: 'yaml', limits: { maxDepth: 1 } },
+      'excessive: nests deeper than 1 levels',
+    ],
+    [
+      '<a><b/></a>',
+      { format: 'xml', limits: { maxBytes: 4 } },
+      'excessive: is larger than 4 bytes',
+    ],
+    ['{"a":', { format: 'json' }, 'damaged: is not valid JSON (Unexpected'],
+    ['a: 1\na: 2', { format: 'yaml' }, 'damaged: is not valid YAML (Map keys must be unique'],
+    ['a: &a [*a, *a]', { format: 'yaml' }, 'excessive: has more than 50000 values'],
+  ]
+  for (const [text, reading, expected] of cases) {
+    const message = await messageOf(readDocument(Buffer.from(text), reading))
+    t.equal(message.slice(0, expected.length), expected)
+  }
+})
+
+t.test(
+  'A reader reduces the document in the thread, and its refusal reaches the caller',
+  async t => {
+    const read = (name: string, text: string, input?: unknown) =>
+      readDocument(Buffer.from(text), { format: 'json', reader: { module: READERS, name, input } })
+    t.equal(await read('readSum', '{"values":[1,2]}', 4), 7)
+    await t.rejects(read('refuse', '{}'), {
+      code: 'invalid_request',
+      param: 'text',
+      message: /line 3/,
+    })
+  },
+)
+
+t.test(
+  'A document that takes too much ends its thread, and the next one starts another',
+  async t => {
+    const thread = new DocumentThread({ heapMb: 24, idleMs: 60_000 })
+    const spin: Reading = { format: 'json', reader: { module: READERS, name: 'spin' } }
+    const slow = thread.read(Buffer.from('{}'), { ...spin, limits: { maxSeconds: 0.05 } })
+    const large = thread.read(Buffer.from(`[${'{"a":{}},'.repeat(600_000)}0]`), { format: 'json' })
+    const next = thread.read(Buffer.from('[1]'), { format: 'json' })
+    t.equal(await messageOf(slow), 'excessive: takes more than 0.05 s or 24 MB to read')
+    t.match(await messageOf(large), 'or 24 MB to read')
+    t.same(await next, [1])
+  },
+)
+
+t.test('An idle thread ends', async t => {
+  const thread = new DocumentThread({ heapMb: 64, idleMs: 1 })
+  t.equal(thread.isStarted, false)
+  await thread.read(Buffer.from('a: 1'), { format: 'yaml' })
+  while (thread.isStarted) await setImmediate()
+  t.same(await thread.read(Buffer.from('a: 1'), { format: 'yaml' }), { a: 1 })
+})
