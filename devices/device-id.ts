@@ -10,7 +10,12 @@ const DIGITS = 20
 export const createDeviceId = (identity: string): string =>
   `dev_${hash('sha256', identity).slice(0, DIGITS)}`
 
-const CREATED = new RegExp(`^dev_[0-9a-f]{${DIGITS}}$`)
+/** Identities that links make of their cell and of the configured name. */
+const OWN_IDENTITIES = ['', 'http:', 'mqtt:']
 
-/** True for an id of `createDeviceId`: that of a device with a profile. */
-export const isCreatedDeviceId = (deviceId: string): boolean => CREATED.test(deviceId)
+/**
+ * True for the id that a cell makes of itself and a name: no other cell can have that device. False
+ * for one of hardware, which every cell that reaches it announces.
+ */
+export const isIdOfCell = (deviceId: string, cellId: string, name: string): boolean =>
+  OWN_IDENTITIES.some(kind => createDeviceId(`${cellId}:${kind}${name}`) === deviceId)

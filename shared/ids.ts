@@ -61,5 +61,5 @@ export const REPLICA_ID = /^rep_\w{1,60}$/
 /** Command id, created by the coordinator. */
 export const COMMAND_ID = /^cmd_[0-9a-hjkmnp-tv-z]{26}$/
 
-/** Device id: stable, and unique on its cell. */
-export const DEVICE_ID = /^[A-Za-z0-9][\w.:-]{0,63}$/
+/** Device id: a hash (see `createDeviceId`) and never a word, so that it is nobody's name. */
+export const DEVICE_ID = /^dev_[0-9a-f]{20}$/

@@ -7,6 +7,7 @@ import { FindingsBody } from '../../shared/wire/findings.ts'
 import { HistoryBody, Sample } from '../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { ControlEars } from '../control/control.ts'
+import { admitDevices } from '../devices/admit-devices.ts'
 import type { DeviceEars } from '../devices/open.ts'
 import type { FindingsEars } from '../discovery/findings-inbox.ts'
 import type { EstopEars } from '../estop/open.ts'
@@ -54,7 +55,9 @@ export const createInbox = (parts: InboxParts) => {
 
   const handlers: Partial<Record<TopicName, Handler>> = {
     birth: (cellId, { id, epoch, body }) => {
-      const announce = shared.announce(Announce.parse(body))
+      const admitted = admitDevices(body)
+      const announce = shared.announce(Announce.parse(admitted.body))
+      devices?.onRefused(cellId, admitted.refused)
       fleet.birth(cellId, epoch, announce)
       onBirth(cellId, epoch, announce)
       control?.onBirth(cellId, id)

@@ -1,4 +1,3 @@
-import { isCreatedDeviceId } from '../../devices/device-id.ts'
 import { canonicalJson } from '../../shared/canonical-json.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
@@ -92,10 +91,7 @@ export const requireCapable = (
   { cell_id, device_id, hazard, mode, approval }: Judged,
   level: number,
 ): void => {
-  if (device_id !== undefined) {
-    const needed = isCreatedDeviceId(device_id) ? NEEDS.devices : NEEDS.device
-    requireLevel(cell_id, level, needed, 'a command for a device')
-  }
+  if (device_id !== undefined) requireLevel(cell_id, level, NEEDS.devices, 'a command for a device')
   if (approval !== undefined || (hazard === 'unsafe' && mode === 'live'))
     requireLevel(cell_id, level, NEEDS.approval, 'a command that people approve')
 }

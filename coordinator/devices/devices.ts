@@ -10,7 +10,7 @@ import { compareByName, type Device } from './device.ts'
 import type { DeviceRegistry } from './device-registry.ts'
 import { putDevices, readDevices } from './device-rows.ts'
 import type { DeviceReadings, DeviceStates } from './device-states.ts'
-import { findDevice, findSimilarDevice } from './find-device.ts'
+import { findDevice, findEveryDevice, findReadDevice, matchEveryDevice } from './find-device.ts'
 import { eventOf } from './judge-device.ts'
 
 interface DevicesParts {
@@ -37,17 +37,24 @@ export class Devices {
     return this.#parts.registry.get(id)
   }
 
-  /**
-   * Finds a device that is to be changed, by id or whole name. Throws `not_found`, and `conflict`
-   * with the matches for an ambiguous reference.
-   */
+  /** Finds the device that is to be changed; see `findDevice`. */
   find(reference: string): Device {
-    return this.get(reference) ?? findDevice(this.#parts.registry.list(), reference)
+    return findDevice(this.#parts.registry.list(), reference)
   }
 
-  /** Finds a device that is to be read or stopped: as `find`, or by a unique beginning of its name. */
-  findSimilar(reference: string): Device {
-    return this.get(reference) ?? findSimilarDevice(this.#parts.registry.list(), reference)
+  /** Finds every device that is to be brought to rest; see `findEveryDevice`. */
+  findEvery(reference: string): [Device, ...Device[]] {
+    return findEveryDevice(this.#parts.registry.list(), reference)
+  }
+
+  /** The same, or none; see `matchEveryDevice`. */
+  matchEvery(reference: string): Device[] {
+    return matchEveryDevice(this.#parts.registry.list(), reference)
+  }
+
+  /** Finds the device that is to be read; see `findReadDevice`. */
+  findToRead(reference: string): Device {
+    return findReadDevice(this.#parts.registry.list(), reference)
   }
 
   /** Every device that a cell announces, by name. */

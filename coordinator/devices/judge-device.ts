@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isIdOfCell } from '../../devices/device-id.ts'
 import type { EventDraft } from '../events/bus.ts'
 import type { Device, DeviceClaim } from './device.ts'
 
@@ -48,13 +49,25 @@ export const judgeDevice = (inputs: Inputs): Judgement => {
 }
 
 /** Connected cells first, and of those the one that has announced it longest. */
-const rankClaims = ({ claims, isConnected }: Inputs): DeviceClaim[] =>
-  [...claims].sort(
+const rankClaims = (inputs: Inputs): DeviceClaim[] => {
+  const { isConnected } = inputs
+  return listRightful(inputs).sort(
     (a, b) =>
       Number(isConnected(b.cellId)) - Number(isConnected(a.cellId)) ||
       a.since - b.since ||
       (a.cellId < b.cellId ? -1 : 1),
   )
+}
+
+/**
+ * Claims that count. An id that a cell has made of itself is bound to that cell, also while it is away
+ * or announces the device no more: another one could only have copied it.
+ */
+const listRightful = ({ id, before, claims }: Inputs): DeviceClaim[] => {
+  const known = before === undefined ? claims : [...claims, before]
+  const maker = known.find(({ cellId, facts }) => isIdOfCell(id, cellId, facts.name))
+  return claims.filter(({ cellId }) => maker === undefined || cellId === maker.cellId)
+}
 
 const removeDevice = (before: Device | undefined, now: number): Judgement => {
   if (before === undefined || before.goneAt !== undefined) return NOTHING

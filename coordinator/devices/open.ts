@@ -3,12 +3,14 @@ import type { Base } from '../base/base.ts'
 import { followChanges } from '../base/follow-changes.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import type { Events } from '../events/bus.ts'
+import type { Observation } from '../fleet/alert-rules.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { FleetListeners } from '../fleet/open.ts'
 import type { ToldPresence } from '../fleet/told-presence.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { Store } from '../store/store.ts'
+import type { RefusedDevice } from './admit-devices.ts'
 import { DeviceRecorder } from './device-recorder.ts'
 import { DeviceRegistry } from './device-registry.ts'
 import { deleteGoneDevices } from './device-rows.ts'
@@ -16,10 +18,13 @@ import type { DeviceSeries } from './device-series.ts'
 import { DeviceStates } from './device-states.ts'
 import { Devices } from './devices.ts'
 import { followCells, listAnnounced, listMisjudged } from './follow-cells.ts'
+import { observeRefused } from './observe-refused.ts'
 import { openDeviceSeries } from './open-series.ts'
 
 /** Receiver of what cells report about their devices. */
 export interface DeviceEars {
+  /** Devices that the newest birth of a cell named and that are not served. */
+  onRefused(cellId: string, refused: readonly RefusedDevice[]): void
   /** `clockAheadMs`: by how much the cell's clock was ahead of ours when the states arrived. */
   onStates(cellId: string, states: readonly DeviceState[], clockAheadMs: number): void
 }
@@ -34,6 +39,7 @@ interface DeviceDomainParts
   fleet: Pick<Fleet, 'cell' | 'cells'>
   fleetListeners: Pick<FleetListeners, 'births' | 'removals'>
   toldPresence: Pick<ToldPresence, 'of' | 'changes'>
+  alertSources: Set<() => Iterable<Observation>>
 }
 
 interface DeviceViews {
@@ -72,7 +78,24 @@ export const openDevices = async (
     const announced = listAnnounced(fleet.cell(cellId) ?? { announce: undefined })
     states.put(cellId, received, { clockAheadMs, announced })
   }
-  return { devices, deviceEars: { onStates }, views: { devices, deviceSeries } }
+  const onRefused = openRefused(parts, registry)
+  return { devices, deviceEars: { onStates, onRefused }, views: { devices, deviceSeries } }
+}
+
+/** Remembers the refused devices of each cell, which an alert shows while the cell is connected. */
+const openRefused = (
+  { alertSources, fleet, fleetListeners, logger }: DeviceDomainParts,
+  registry: DeviceRegistry,
+): DeviceEars['onRefused'] => {
+  const refused = new Map<string, readonly RefusedDevice[]>()
+  alertSources.add(() => observeRefused({ cells: fleet.cells(), registry, refused }))
+  fleetListeners.removals.add(cellId => refused.delete(cellId))
+  return (cellId, devices) => {
+    if (devices.length === 0) return void refused.delete(cellId)
+    if (!refused.has(cellId))
+      logger.warn({ cell: cellId, devices }, 'devices of a cell are refused')
+    refused.set(cellId, devices)
+  }
 }
 
 /** The registry follows what this coordinator records, and what others do. */

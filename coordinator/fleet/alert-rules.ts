@@ -82,6 +82,13 @@ export const ALERT_RULES = {
     raiseAfterMs: 10_000,
     clearAfterMs: 0,
   },
+  /** Long enough for the registry to have the devices of the newest birth. */
+  device_refused: {
+    says: 'a cell announces a device under an id that is none, or that another cell has made',
+    level: 'critical',
+    raiseAfterMs: 3000,
+    clearAfterMs: 0,
+  },
   spool_dropping: {
     says: 'a cell had to drop samples that it could not send',
     level: 'warn',

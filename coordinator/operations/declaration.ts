@@ -5,7 +5,7 @@ import type { Role } from '../keys/key.ts'
 
 /** What tells whether a command may be carried out twice. */
 export interface DeviceViews {
-  devices: Pick<Devices, 'find' | 'findSimilar' | 'profile'>
+  devices: Pick<Devices, 'find' | 'findEvery' | 'profile'>
 }
 
 /** Callers that are admitted: everyone, any key, or a key with one of the roles. */

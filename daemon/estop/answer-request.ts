@@ -1,6 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
+import { DEVICE_ID } from '../../shared/ids.ts'
 import type { CellEstop } from './cell-estop.ts'
-import { isDeviceId, type LocalAnswer, type LocalRequest } from './local-request.ts'
+import type { LocalAnswer, LocalRequest } from './local-request.ts'
 
 /** Carries out a request of the machine itself. Throws ShoalError for an unknown device. */
 export const answerLocalRequest = async (
@@ -9,9 +10,9 @@ export const answerLocalRequest = async (
 ): Promise<LocalAnswer> => {
   if (request.action === 'engage') {
     const { device, reason, by } = request
-    const deviceId = device === undefined ? undefined : resolveDevice(estop, device)
+    const ids = device === undefined ? [undefined] : resolveDevices(estop, device)
     // a stop that the disk refuses is in force all the same, and the answer says so
-    await estop.engage({ deviceId, reason, by }).catch(() => {})
+    await Promise.allSettled(ids.map(deviceId => estop.engage({ deviceId, reason, by })))
   }
   const released = request.action === 'release' ? await release(estop, request) : []
   const stops = estop.listStops()
@@ -20,14 +21,18 @@ export const answerLocalRequest = async (
 
 const namesIn = (
   stops: ReturnType<CellEstop['listStops']>,
-  estop: Pick<CellEstop, 'findDevice'>,
+  estop: Pick<CellEstop, 'findName'>,
 ): Record<string, string> => {
   const ids = stops.flatMap(({ target, failed }) => [
     ...(target === null ? [] : [target]),
     ...failed.map(one => one.device_id),
   ])
-  const found = ids.flatMap(id => estop.findDevice(id) ?? [])
-  return Object.fromEntries(found.map(({ deviceId, name }) => [deviceId, name]))
+  return Object.fromEntries(
+    ids.flatMap(id => {
+      const name = estop.findName(id)
+      return name === undefined ? [] : [[id, name]]
+    }),
+  )
 }
 
 const release = async (
@@ -39,10 +44,15 @@ const release = async (
   throw new ShoalError('not_found', `no e-stop ${estop_id} is latched on this cell`)
 }
 
-const resolveDevice = (estop: CellEstop, device: string): string => {
-  const found = estop.findDevice(device)
-  if (found !== undefined) return found.deviceId
-  if (isDeviceId(device)) return device
+/** Past this number one stop of the whole cell is sooner at its devices. */
+const MAX_DEVICES = 32
+
+/** Every device with this id or name; the whole cell, as undefined, where these are very many. */
+const resolveDevices = (estop: CellEstop, device: string): (string | undefined)[] => {
+  const found = estop.listDevices(device).map(({ deviceId }) => deviceId)
+  if (found.length > MAX_DEVICES) return [undefined]
+  if (found.length > 0) return found
+  if (DEVICE_ID.test(device)) return [device]
   throw new ShoalError(
     'not_found',
     `this cell has no device ${JSON.stringify(device)}; without --device the whole cell stops`,

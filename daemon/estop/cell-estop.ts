@@ -90,10 +90,17 @@ export class CellEstop {
       .find(({ scope, target }) => scope !== 'site' || sites.has(target))
   }
 
-  /** Finds a device by its id or its name. */
-  findDevice(idOrName: string): StoppableDevice | undefined {
-    const all = this.#cell.devices.listDevices()
-    return all.find(one => one.deviceId === idOrName) ?? all.find(({ name }) => name === idOrName)
+  /** Lists the devices with this id, or with this name in any letter case: a broker may give it twice. */
+  listDevices(idOrName: string): StoppableDevice[] {
+    const wanted = idOrName.toLowerCase()
+    return this.#cell.devices
+      .listDevices()
+      .filter(({ deviceId, name }) => deviceId === idOrName || name.toLowerCase() === wanted)
+  }
+
+  /** Name of a device by its id; undefined for one that is not here now. */
+  findName(id: string): string | undefined {
+    return this.#cell.devices.listDevices().find(({ deviceId }) => deviceId === id)?.name
   }
 
   /** Engages a stop of this machine; see `EstopLatch.engage`. */

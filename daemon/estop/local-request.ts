@@ -1,6 +1,5 @@
 import * as z from 'zod'
-import { DEVICE_ID } from '../../shared/ids.ts'
-import { ESTOP_ID, LatchedStop } from '../../shared/wire/estop.ts'
+import { ESTOP_ID, LatchedStop, NO_REASON } from '../../shared/wire/estop.ts'
 
 /** Name of the socket in the state folder through which the machine itself stops the cell. */
 export const ESTOP_SOCKET = 'estop.sock'
@@ -9,14 +8,14 @@ export const ESTOP_SOCKET = 'estop.sock'
 export const MAX_REQUEST_BYTES = 4096
 export const MAX_ANSWER_BYTES = 1024 * 1024
 
-const Reason = z.string().trim().min(1).max(300)
+const Reason = z.string().trim().min(1).max(300).default(NO_REASON)
 const By = z.string().min(1).max(128)
 
 /** Request of the machine itself, one line of JSON. */
 export const LocalRequest = z.discriminatedUnion('action', [
   z.strictObject({
     action: z.literal('engage'),
-    /** Name or id of one device; the whole cell when absent. */
+    /** Id of a device, or the name of one or several; the whole cell when absent. */
     device: z.string().min(1).max(128).exactOptional(),
     reason: Reason,
     by: By,
@@ -44,6 +43,3 @@ export const LocalAnswer = z.union([
   z.strictObject({ error: z.string().max(1000) }),
 ])
 export type LocalAnswer = z.infer<typeof LocalAnswer>
-
-/** True for text that names a device by its id, which needs no running daemon to be resolved. */
-export const isDeviceId = (text: string): boolean => text.startsWith('dev_') && DEVICE_ID.test(text)

@@ -27,7 +27,6 @@ export const FIRST_CAPABILITY = 1
 
 /** Lowest level that supports each feature. */
 export const NEEDS = {
-  device: 2,
   plan: 3,
   approval: 3,
   largeResult: 4,

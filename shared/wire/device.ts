@@ -72,7 +72,7 @@ export type DeviceProfileFacts = z.infer<typeof DeviceProfileFacts>
 
 /** A device of a cell, configured or found. */
 export const DeviceFacts = z.object({
-  /** Stable, and unique in the fleet, see `createDeviceId`. */
+  /** Stable, see `createDeviceId`. */
   device_id: z.string().regex(DEVICE_ID),
   name: z.string().min(1).max(128),
   /** One of the profiles that the cell announces. */
@@ -94,7 +94,8 @@ export const MAX_PROFILES = 64
 
 /** Newest readings of a device. Times are unix milliseconds by the cell's clock. */
 export const DeviceState = z.object({
-  device_id: z.string().regex(DEVICE_ID),
+  /** States of what the coordinator refused in the birth are dropped one by one. */
+  device_id: z.string().max(64),
   /** Time of the newest sign of life; null before the first. */
   seen_at: z.int().nonnegative().nullable(),
   readings: z.record(PropertyName, z.object({ value: PropertyValue, at: z.int().nonnegative() })),

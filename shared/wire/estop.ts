@@ -15,6 +15,10 @@ export const EstopScope = z.enum(['all', 'site', 'cell', 'device'])
 export type EstopScope = z.infer<typeof EstopScope>
 
 const Reason = z.string().min(1).max(300)
+
+/** Reason of a stop or a release for which nobody gave one. */
+export const NO_REASON = 'no reason given'
+
 /** Unix milliseconds up to the last day that a calendar of JavaScript has. */
 const Time = z.int().nonnegative().max(8.64e15)
 

@@ -1,10 +1,11 @@
+import { createDeviceId } from '../../devices/device-id.ts'
 import type { Announce } from '../../shared/wire/announce.ts'
 import { CAPABILITY } from '../../shared/wire/capability.ts'
 import type { DeviceFacts, DeviceProfileFacts } from '../../shared/wire/device.ts'
 
 /** Facts of a rover, with some of its own. */
 export const createDeviceFacts = (name: string, own: Partial<DeviceFacts> = {}): DeviceFacts => ({
-  device_id: `dev_${name}`,
+  device_id: createDeviceId(name),
   name,
   profile: 'rover',
   site: 'north',

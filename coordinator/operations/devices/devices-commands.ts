@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { CommandView, commandViewOf } from '../commands/command-view.ts'
 import { findCursorRow, NextCursor, PAGE } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { SimilarDeviceRef } from './device-ref.ts'
+import { ReadDeviceRef } from './device-ref.ts'
 
 export default defineOperation({
   id: 'devices-commands',
@@ -11,10 +11,10 @@ export default defineOperation({
   path: '/v1/devices/{device_id}/commands',
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ device_id: SimilarDeviceRef, ...PAGE }),
+  input: z.strictObject({ device_id: ReadDeviceRef, ...PAGE }),
   output: z.object({ commands: z.array(CommandView), next: NextCursor }),
   run: async ({ device_id, before, limit }, { devices, commands }) => {
-    const { id } = devices.findSimilar(device_id)
+    const { id } = devices.findToRead(device_id)
     const page = before === undefined ? { limit } : { before, limit }
     const found = await commands.list({ deviceId: id, ...page })
     return { commands: found.map(commandViewOf), next: findCursorRow(found, limit)?.id ?? null }

@@ -6,7 +6,7 @@ import {
 } from '../../../shared/wire/device-envelope.ts'
 import { askDeviceQuestion } from '../../fleet/ask-device-question.ts'
 import { defineOperation } from '../operation.ts'
-import { SimilarDeviceRef } from './device-ref.ts'
+import { ReadDeviceRef } from './device-ref.ts'
 
 const MAX_ANSWER_BYTES = 256 * 1024
 
@@ -18,7 +18,7 @@ export default defineOperation({
   path: '/v1/devices/{device_id}/envelope',
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ device_id: SimilarDeviceRef }),
+  input: z.strictObject({ device_id: ReadDeviceRef }),
   output: z.object({
     device_id: z.string(),
     name: z.string(),
@@ -27,7 +27,7 @@ export default defineOperation({
     ...DeviceEnvelopeAnswer.shape,
   }),
   run: async ({ device_id }, { devices, fleet, signal }) => {
-    const { id, cellId, facts } = devices.findSimilar(device_id)
+    const { id, cellId, facts } = devices.findToRead(device_id)
     const question = {
       name: DEVICE_ENVELOPE,
       input: { device_id: id },

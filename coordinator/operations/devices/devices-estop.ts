@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
-import { SimilarDeviceRef } from './device-ref.ts'
-import { resolveStopTargets } from './estop-target.ts'
+import { EveryDeviceRef } from './device-ref.ts'
+import { findStopTargets } from './estop-target.ts'
 import { EstopReason, EstopView, estopViewOf } from './estop-view.ts'
 
 /** Length of the longest name that a cell may announce. */
@@ -17,6 +17,12 @@ export default defineOperation({
   effect: 'write',
   isEmergency: true,
   input: z.strictObject({
+    target: z
+      .string()
+      .min(1)
+      .max(MAX_NAME)
+      .exactOptional()
+      .describe('Stop every device, cell and site of this name or id.'),
     all: z.boolean().exactOptional().describe('Stop every device of the fleet.'),
     site: z.string().min(1).max(64).exactOptional().describe('Stop the devices of a site.'),
     cell: z
@@ -25,19 +31,27 @@ export default defineOperation({
       .max(MAX_NAME)
       .exactOptional()
       .describe('Stop the devices of a cell, by id or name; of all cells with this name.'),
-    device: SimilarDeviceRef.exactOptional(),
+    device: EveryDeviceRef.exactOptional(),
     reason: EstopReason.describe('Why, for the people who see the stop.'),
   }),
   examples: [{ all: true, reason: 'smoke in the hall' }],
   output: EstopView.extend({
     also: z
       .array(EstopView)
-      .describe('Further stops of this call, one for each other cell with this name.'),
+      .describe(
+        'Further stops of this call, one for each other device, cell or site of this name.',
+      ),
   }),
   run: async ({ reason, ...wanted }, context) => {
     const { estops, actor } = context
-    const targets = await resolveStopTargets(wanted, context)
-    const reached = await Promise.all(targets.map(target => estops.engage(target, reason, actor)))
+    const reaching: ReturnType<typeof estops.engage>[] = []
+    for await (const target of findStopTargets(wanted, context)) {
+      const reach = estops.engage(target, reason, actor)
+      // it may fail while further targets are looked up, and is awaited with them
+      reach.catch(() => {})
+      reaching.push(reach)
+    }
+    const reached = await Promise.all(reaching)
     const [first, ...also] = reached.map(one => estopViewOf(one, context))
     return { ...(first as NonNullable<typeof first>), also }
   },

@@ -7,7 +7,7 @@ import { DEVICE_RESOLUTIONS } from '../../devices/device-series.ts'
 import type { Context } from '../context.ts'
 import { DataState, dataState } from '../data-state.ts'
 import { defineOperation } from '../operation.ts'
-import { SimilarDeviceRef } from './device-ref.ts'
+import { ReadDeviceRef } from './device-ref.ts'
 
 export default defineOperation({
   id: 'devices-series',
@@ -17,7 +17,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({
-    device_id: SimilarDeviceRef,
+    device_id: ReadDeviceRef,
     property: PropertyName.default('battery_percent').describe(
       'A numeric property of its profile, such as `battery_percent`.',
     ),
@@ -43,7 +43,7 @@ export default defineOperation({
   }),
   run: async ({ device_id, property, resolution }, context) => {
     const { devices, deviceSeries } = context
-    const device = devices.findSimilar(device_id)
+    const device = devices.findToRead(device_id)
     const unit = findUnit(device, property, context)
     const points = await deviceSeries.points(device.id, property, resolution)
     return {

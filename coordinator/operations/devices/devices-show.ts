@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
-import { SimilarDeviceRef } from './device-ref.ts'
+import { ReadDeviceRef } from './device-ref.ts'
 import { DeviceDetails, deviceDetailsOf } from './device-view.ts'
 
 export default defineOperation({
@@ -10,7 +10,7 @@ export default defineOperation({
   path: '/v1/devices/{device_id}',
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ device_id: SimilarDeviceRef }),
+  input: z.strictObject({ device_id: ReadDeviceRef }),
   output: DeviceDetails,
-  run: ({ device_id }, context) => deviceDetailsOf(context.devices.findSimilar(device_id), context),
+  run: ({ device_id }, context) => deviceDetailsOf(context.devices.findToRead(device_id), context),
 })

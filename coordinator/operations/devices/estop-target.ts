@@ -4,78 +4,113 @@ import type { StopTarget } from '../../estop/widen.ts'
 import type { Context } from '../context.ts'
 import { listAnnounced, readNamedCells } from '../named-cells.ts'
 
-interface WantedTarget {
+export interface WantedTarget {
   all?: boolean
   site?: string
   cell?: string
   device?: string
+  /** A device, a cell or a site. */
+  target?: string
 }
 
+type TargetViews = Pick<Context, 'cells' | 'fleet' | 'devices'>
+
 /**
- * Resolves what a caller wants to stop: several cells where they have the same name. A name that
- * nothing has is refused: a stop that holds nothing would only look like one. Throws
- * `invalid_request`, `not_found`, and `conflict` for the beginning of several devices.
+ * Finds what a caller wants to stop: everything that has the name, for nobody looks an id up in an
+ * emergency. What is known in memory comes at once, and what the store alone knows after it. A name
+ * that nothing has is refused: a stop that holds nothing would only look like one. Throws
+ * `invalid_request` and `not_found`.
  */
-export const resolveStopTargets = async (
-  { all, site, cell, device }: WantedTarget,
-  views: Pick<Context, 'cells' | 'fleet' | 'devices'>,
-): Promise<StopTarget[]> => {
-  const { devices } = views
-  const given = [all === true || undefined, site, cell, device].filter(one => one !== undefined)
-  if (given.length !== 1)
+export const findStopTargets = async function* (
+  wanted: WantedTarget,
+  views: TargetViews,
+): AsyncGenerator<StopTarget> {
+  const { all, site, cell, device, target } = wanted
+  const given = [all === true || undefined, site, cell, device, target]
+  if (given.filter(one => one !== undefined).length !== 1)
     throw new ShoalError(
       'invalid_request',
-      'give exactly one of all, site, cell and device to stop',
+      'give exactly one of target, all, site, cell and device to stop',
     )
-  if (device !== undefined) return [{ scope: 'device', target: devices.findSimilar(device).id }]
-  if (site !== undefined) return [{ scope: 'site', target: requireSite(site, devices) }]
-  if (cell === undefined) return [ALL]
-  const ids = await findCells(cell, views)
+  if (all === true) return yield ALL
+  const named = {
+    devices: listDevices(device ?? target, views),
+    sites: listSites(site ?? target, views),
+    cells: listCells(cell ?? target, views),
+  }
+  const known = [...named.devices, ...named.sites, ...named.cells]
   // past this number one stop of everything is sooner at its cells
-  if (ids.length > MAX_CELLS) return [ALL]
-  return ids.map(target => ({ scope: 'cell', target }))
+  if (known.length > MAX_TARGETS) return yield ALL
+  yield* known
+  const name = cell ?? target
+  const stored = name === undefined ? [] : await readStoredCells(name, views)
+  const later = (stored ?? []).filter(({ target: id }) => known.every(one => one.target !== id))
+  if (known.length + later.length > MAX_TARGETS) return yield ALL
+  yield* later
+  if (known.length + later.length === 0) throwUnknown(wanted, views, stored === undefined)
 }
 
 const ALL: StopTarget = { scope: 'all', target: null }
 
-/** Most cells with one name that are stopped each by itself. */
-const MAX_CELLS = 64
+/** Most targets of one name that are stopped each by itself. */
+const MAX_TARGETS = 64
 
-/** Longest wait for the store, in milliseconds; it is asked only for a name that is not in memory. */
+const listDevices = (name: string | undefined, { devices }: TargetViews): StopTarget[] =>
+  name === undefined
+    ? []
+    : devices.matchEvery(name).map(({ id }) => ({ scope: 'device', target: id }))
+
+const listSites = (name: string | undefined, { devices }: TargetViews): StopTarget[] =>
+  name !== undefined && devices.list().some(({ facts }) => facts.site === name)
+    ? [{ scope: 'site', target: name }]
+    : []
+
+/** Cells with this id or whole name, of those that are known here. */
+const listCells = (name: string | undefined, { fleet }: TargetViews): StopTarget[] => {
+  if (name === undefined) return []
+  const own = fleet.cell(name) === undefined ? [] : [name]
+  const ids = new Set([...own, ...listAnnounced(new Set([name]), fleet).map(({ id }) => id)])
+  return [...ids].map(target => ({ scope: 'cell', target }))
+}
+
+/** Longest wait for the store, in milliseconds. */
 const STORE_MS = 500
 
-/**
- * Cells with this id or whole name; several are all stopped, for nobody looks an id up in an
- * emergency. Throws `not_found`, also while the store does not answer.
- */
-const findCells = async (
-  cell: string,
-  { cells, fleet }: Pick<Context, 'cells' | 'fleet'>,
-): Promise<string[]> => {
-  if (fleet.cell(cell) !== undefined) return [cell]
-  const names = new Set([cell])
-  const announced = listAnnounced(names, fleet)
-  if (announced.length > 0) return announced.map(({ id }) => id)
+/** Cells that were enrolled under this name and announce none here; undefined while it is unknown. */
+const readStoredCells = async (
+  name: string,
+  { cells, fleet }: TargetViews,
+): Promise<StopTarget[] | undefined> => {
   const over = new AbortController()
   const late = sleep(STORE_MS, undefined, { signal: over.signal }).catch(() => undefined)
-  const read = readNamedCells(names, { cells, fleet }).catch(() => undefined)
+  const read = readNamedCells(new Set([name]), { cells, fleet }).catch(() => undefined)
   const stored = await Promise.race([read, late]).finally(() => over.abort())
-  if (stored !== undefined && stored.length > 0) return stored.map(({ id }) => id)
-  const why =
-    stored === undefined
-      ? ' is connected, and the store does not answer now; write the id, or stop a site or all'
-      : ''
-  throw new ShoalError('not_found', `no cell ${cell}${why}`, { param: 'cell' })
+  return stored?.map(({ id }) => ({ scope: 'cell', target: id }))
 }
 
 /** Sites that an error names at most. */
 const MAX_NAMED = 10
 
-const requireSite = (site: string, devices: Context['devices']): string => {
-  const known = new Set(devices.list().flatMap(({ facts }) => facts.site ?? []))
-  if (known.has(site)) return site
-  const named = [...known].slice(0, MAX_NAMED).join(', ') || 'there are none'
-  throw new ShoalError('not_found', `no device has the site ${site}; sites: ${named}`, {
-    param: 'site',
-  })
+const throwUnknown = (
+  { site, cell, device, target }: WantedTarget,
+  { devices }: TargetViews,
+  isStoreAway: boolean,
+): never => {
+  if (device !== undefined) devices.findEvery(device)
+  const away = isStoreAway
+    ? ' is connected, and the store does not answer now; write the id, or stop a site or all'
+    : ''
+  if (cell !== undefined)
+    throw new ShoalError('not_found', `no cell ${cell}${away}`, { param: 'cell' })
+  const sites = new Set(devices.list().flatMap(({ facts }) => facts.site ?? []))
+  const known = [...sites].slice(0, MAX_NAMED).join(', ') || 'there are none'
+  if (site !== undefined)
+    throw new ShoalError('not_found', `no device has the site ${site}; sites: ${known}`, {
+      param: 'site',
+    })
+  throw new ShoalError(
+    'not_found',
+    `no device, cell or site ${target}${away}; sites: ${known}; without a target everything stops`,
+    { param: 'target' },
+  )
 }

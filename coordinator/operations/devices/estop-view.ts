@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import { EstopScope } from '../../../shared/wire/estop.ts'
+import { EstopScope, NO_REASON } from '../../../shared/wire/estop.ts'
 import type { StopReach } from '../../estop/estops.ts'
 import { nameTarget } from '../../estop/names.ts'
 import { type Stop, stopData } from '../../estop/stop.ts'
 import type { Context } from '../context.ts'
 
-/** Reason of an e-stop or its release, for people and for the audit. */
-export const EstopReason = z.string().trim().min(1).max(300)
+/** Reason of an e-stop or its release, for people and for the audit; nothing waits for one. */
+export const EstopReason = z.string().trim().min(1).max(300).default(NO_REASON)
 
 const MAX_LISTED = 100
 
@@ -58,7 +58,7 @@ export const estopViewOf = (
   { fleet, devices }: Pick<Context, 'fleet' | 'devices'>,
 ): z.input<typeof EstopView> => ({
   ...stopData(stop),
-  target_name: nameTarget(stop, fleet.cells()) ?? nameStored(stop, devices),
+  target_name: nameStored(stop, devices) ?? nameTarget(stop, fleet.cells()),
   is_stored: isStored,
   cells: {
     asked,
@@ -72,6 +72,6 @@ export const estopViewOf = (
   },
 })
 
-/** Name by the store: the cell of the device may be connected to another coordinator. */
+/** Name by the store: any cell may announce the id, or that of the device be connected elsewhere. */
 const nameStored = ({ scope, target }: Stop, devices: Context['devices']): string | null =>
   (scope === 'device' && devices.get(target ?? '')?.facts.name) || null

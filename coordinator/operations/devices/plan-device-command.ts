@@ -12,8 +12,8 @@ import type { Stop } from '../../estop/stop.ts'
 import { planHash } from '../../gates/plan-hash.ts'
 import { limitJson } from '../bounded-json.ts'
 import type { Context } from '../context.ts'
-import type { DeviceViews } from '../declaration.ts'
 import { DeviceRef } from './device-ref.ts'
+import { findCommandedDevices, requireVerb } from './find-commanded.ts'
 
 const MAX_PARAMS_BYTES = 32 * 1024
 /** Time that a command may wait for its cell, in seconds. */
@@ -53,16 +53,33 @@ export interface UrgentDeviceCommand {
   request: DeviceRequest
 }
 
+type PreparedCommand = UrgentDeviceCommand & { facts: DeviceVerbFacts }
+type PrepareViews = Pick<Context, 'devices' | 'fleet'>
+
 /**
- * Finds the device of a command and checks what is known without its cell. Throws `not_found`,
- * `conflict` for a device that accepts no commands or whose daemon is too old, and
- * `invalid_request` for a command that it does not know.
+ * Finds the one device of a command, and prepares it; see `prepareCommandOf`. Throws `not_found`,
+ * and `conflict` where the reference names several devices.
  */
 export const prepareDeviceCommand = (
-  { device_id, command, params = {} }: DeviceCommandInput,
-  { devices, fleet }: Pick<Context, 'devices' | 'fleet'>,
-): UrgentDeviceCommand & { facts: DeviceVerbFacts } => {
-  const device = findCommandedDevice(device_id, command, devices)
+  input: DeviceCommandInput,
+  views: PrepareViews,
+): PreparedCommand => {
+  const { device_id, command } = input
+  const [first, ...others] = findCommandedDevices(device_id, command, views).devices
+  const device = others.length === 0 ? first : views.devices.find(device_id)
+  return prepareCommandOf(device, input, views)
+}
+
+/**
+ * Checks what is known of a command without the cell of its device. Throws `conflict` for a device
+ * that accepts no commands or whose daemon is too old, `cell_unavailable`, and `invalid_request` for
+ * a command that the device does not know.
+ */
+export const prepareCommandOf = (
+  device: Device,
+  { command, params = {} }: Pick<DeviceCommandInput, 'command' | 'params'>,
+  { devices, fleet }: PrepareViews,
+): PreparedCommand => {
   const { id, facts } = device
   const cellId = findCommandedCell(device, fleet)
   const announce = fleet.cell(cellId)?.announce
@@ -82,37 +99,6 @@ export const prepareDeviceCommand = (
 }
 
 /**
- * Device that a command names: by its id or whole name, and for what is urgent also by a beginning
- * of its name. Throws `not_found` and `conflict`.
- */
-export const findCommandedDevice = (
-  reference: string,
-  command: string,
-  devices: DeviceViews['devices'],
-): Device => {
-  const similar = devices.findSimilar(reference)
-  return isUrgent(similar, command, devices) ? similar : devices.find(reference)
-}
-
-/** Commands that bring a device to rest in every profile of shoal. */
-const HALTS: ReadonlySet<string> = new Set(['stop', 'hold', 'land'])
-
-/**
- * True for what the profile of a device announces as urgent: it can only reduce risk. While no
- * profile is known here, nothing can be sent, and the refusal of a halt must say that alone.
- */
-export const isUrgent = (
-  { cellId, alsoOn, facts }: Device,
-  command: string,
-  devices: DeviceViews['devices'],
-): boolean => {
-  const profiles = [cellId, ...alsoOn].map(one => devices.profile({ cellId: one, facts }))
-  const profile = profiles.find(one => one !== undefined)
-  if (profile === undefined) return HALTS.has(command)
-  return profile.verbs.some(({ verb, urgent }) => verb === command && urgent === true)
-}
-
-/**
  * Cell whose announcement describes the commands of a device here: its own, or, while that is not
  * connected to this coordinator, another one that announces the device, for what is urgent.
  */
@@ -123,21 +109,6 @@ export const findCommandedCell = (
 
 const createElsewhereError = (cellId: string): ShoalError =>
   new ShoalError('cell_unavailable', `${cellId} is not connected to this coordinator`)
-
-const requireVerb = (
-  { facts }: Device,
-  verbs: readonly DeviceVerbFacts[],
-  command: string,
-): DeviceVerbFacts => {
-  const found = verbs.find(({ verb }) => verb === command)
-  if (found !== undefined) return found
-  const known = verbs.map(({ verb }) => verb).join(', ')
-  throw new ShoalError(
-    'invalid_request',
-    `${facts.name} does not know the command ${command}; it knows ${known}`,
-    { param: 'command' },
-  )
-}
 
 /** Has the cell plan a command and check it; nothing is sent to the device. */
 export const planDeviceCommand = async (

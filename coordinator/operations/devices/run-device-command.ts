@@ -5,17 +5,19 @@ import type { Context } from '../context.ts'
 import type { DeviceViews } from '../declaration.ts'
 import type { OperationPlan } from '../plan.ts'
 import { devicePlanViewOf } from './device-plan-view.ts'
+import { findCommandedDevices } from './find-commanded.ts'
 import {
   type DeviceCommandInput,
-  findCommandedDevice,
-  isUrgent,
   type PlannedDeviceCommand,
   planDeviceCommand,
-  prepareDeviceCommand,
   requireChecks,
-  type UrgentDeviceCommand,
 } from './plan-device-command.ts'
-import { runOnEveryCell, type UrgentEnd } from './urgent-cells.ts'
+import {
+  type DeviceCommandEnd,
+  planUrgentCommand,
+  runUrgentCommand,
+  type UrgentPlan,
+} from './urgent-command.ts'
 
 /** Time limit of a call that runs a command: planning, and the wait for its end. */
 export const RUN_SECONDS = 60
@@ -27,11 +29,11 @@ const END_MS = 30_000
  */
 export const isOnceOnly = (
   { device_id, command }: DeviceCommandInput,
-  { devices }: DeviceViews,
-): boolean => !isUrgent(findCommandedDevice(device_id, command, devices), command, devices)
+  views: DeviceViews,
+): boolean => !findCommandedDevices(device_id, command, views).isUrgent
 
 /** A planned command, or one that is sent at once. */
-export type DeviceCommandPlan = PlannedDeviceCommand | UrgentDeviceCommand
+export type DeviceCommandPlan = PlannedDeviceCommand | UrgentPlan
 
 export const isPlanned = (plan: DeviceCommandPlan): plan is PlannedDeviceCommand => 'part' in plan
 
@@ -43,12 +45,11 @@ export const planLiveCommand = async (
   input: DeviceCommandInput,
   context: Context,
 ): Promise<OperationPlan<DeviceCommandPlan>> => {
-  const { device, request, facts } = prepareDeviceCommand(input, context)
-  const summary = `${request.verb} on ${device.facts.name} (${device.id})`
-  if (facts.urgent === true) return { plan: { device, request }, summary }
+  const commanded = findCommandedDevices(input.device_id, input.command, context)
+  if (commanded.isUrgent) return planUrgentCommand(commanded, input, context)
   const planned = await planDeviceCommand(input, context)
   requireChecks(planned)
-  return { ...toOperationPlan(planned), summary }
+  return toOperationPlan(planned)
 }
 
 /** Plan of a dry run: failing checks are part of the answer. */
@@ -72,25 +73,17 @@ const toOperationPlan = (planned: PlannedDeviceCommand): OperationPlan<DeviceCom
   }
 }
 
-/** A command as it stands when the time is up. */
-export interface DeviceCommandEnd {
-  /** Of several cells, the one that the device belongs to counts, where it is reachable. */
-  command: CommandRecord
-  /** Every cell that an urgent command was sent to; empty for others. */
-  cells: readonly UrgentEnd[]
-}
-
 /**
  * Creates the command, in the transaction that uses its approval where it needs one, and waits for
- * its end. What is urgent goes to every connected cell that announces the device.
+ * its end. What is urgent goes to every device that was named.
  */
 export const runDeviceCommand = async (
   plan: DeviceCommandPlan,
   context: Context,
   approval: SingleUseApproval | undefined,
 ): Promise<DeviceCommandEnd> => {
-  if (isPlanned(plan)) return { command: await runPlanned(plan, context, approval), cells: [] }
-  return runOnEveryCell(plan, context)
+  if (!isPlanned(plan)) return runUrgentCommand(plan, context)
+  return { command: await runPlanned(plan, context, approval), cells: [], devices: [] }
 }
 
 const runPlanned = async (

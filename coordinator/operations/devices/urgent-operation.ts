@@ -2,10 +2,13 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Context } from '../context.ts'
 import { defineOperation, type Operation } from '../operation.ts'
+import type { OperationPlan } from '../plan.ts'
 import { DeviceCommandView, deviceCommandViewOf } from './device-command-view.ts'
-import { SimilarDeviceRef } from './device-ref.ts'
-import { prepareDeviceCommand, type UrgentDeviceCommand } from './plan-device-command.ts'
-import { RUN_SECONDS, runDeviceCommand } from './run-device-command.ts'
+import { EveryDeviceRef } from './device-ref.ts'
+import { findCommandedDevices } from './find-commanded.ts'
+import { prepareDeviceCommand } from './plan-device-command.ts'
+import { RUN_SECONDS } from './run-device-command.ts'
+import { planUrgentCommand, runUrgentCommand, type UrgentPlan } from './urgent-command.ts'
 
 /** The operation for a verb that can only reduce risk: it needs no plan and no approval. */
 export const defineUrgentOperation = (
@@ -21,25 +24,23 @@ export const defineUrgentOperation = (
     effect: 'gated',
     timeoutSeconds: RUN_SECONDS,
     isEmergency: true,
-    input: z.strictObject({ device_id: SimilarDeviceRef }),
+    input: z.strictObject({ device_id: EveryDeviceRef }),
     output: DeviceCommandView,
-    plan: ({ device_id }, context) => {
-      const plan = prepareUrgentCommand(device_id, verb, context)
-      return { plan, summary: `${verb} ${plan.device.facts.name}` }
-    },
-    run: async (plan: UrgentDeviceCommand, context) =>
-      deviceCommandViewOf(await runDeviceCommand(plan, context, undefined)),
+    plan: ({ device_id }, context) => planUrgent({ device_id, command: verb }, context),
+    run: async (plan: UrgentPlan, context) =>
+      deviceCommandViewOf(await runUrgentCommand(plan, context)),
   })
 
-const prepareUrgentCommand = (
-  device_id: string,
-  command: string,
+const planUrgent = (
+  input: { device_id: string; command: string },
   context: Context,
-): UrgentDeviceCommand => {
-  const { facts, ...prepared } = prepareDeviceCommand({ device_id, command }, context)
-  if (facts.urgent === true) return prepared
-  const { name } = prepared.device.facts
-  throw new ShoalError('invalid_request', `${command} of ${name} is no urgent command; run it`, {
-    param: 'device_id',
-  })
+): OperationPlan<UrgentPlan> => {
+  const commanded = findCommandedDevices(input.device_id, input.command, context)
+  if (commanded.isUrgent) return planUrgentCommand(commanded, input, context)
+  const { name } = prepareDeviceCommand(input, context).device.facts
+  throw new ShoalError(
+    'invalid_request',
+    `${input.command} of ${name} is no urgent command; run it`,
+    { param: 'device_id' },
+  )
 }

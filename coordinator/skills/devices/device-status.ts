@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { DataState, dataState } from '../../operations/data-state.ts'
-import { SimilarDeviceRef } from '../../operations/devices/device-ref.ts'
+import { ReadDeviceRef } from '../../operations/devices/device-ref.ts'
 import { DeviceStatus, deviceStatusOf } from '../../operations/devices/device-view.ts'
 import { defineSkill } from '../skill.ts'
 import { CONNECT_DEVICE } from '../to-load.ts'
@@ -16,7 +16,7 @@ export default defineSkill({
   tags: ['devices', 'telemetry'],
   access: 'operator',
   effect: 'read',
-  input: z.strictObject({ device_id: SimilarDeviceRef.exactOptional() }),
+  input: z.strictObject({ device_id: ReadDeviceRef.exactOptional() }),
   examples: [{}],
   output: z.object({
     data_state: DataState,
@@ -28,7 +28,7 @@ export default defineSkill({
   toLoad: CONNECT_DEVICE,
   run: ({ device_id }, context) => {
     const { devices } = context
-    const found = device_id === undefined ? devices.list() : [devices.findSimilar(device_id)]
+    const found = device_id === undefined ? devices.list() : [devices.findToRead(device_id)]
     return {
       data_state: dataState(found.length),
       devices: found.slice(0, MOST).map(device => deviceStatusOf(device, context)),

@@ -10,6 +10,7 @@ import type { Context } from '../../operations/context.ts'
 import { DeviceRef } from '../../operations/devices/device-ref.ts'
 import {
   type DeviceCommandPlan,
+  isPlanned,
   planLiveCommand,
   RUN_SECONDS,
   runDeviceCommand,
@@ -59,7 +60,7 @@ export default defineSkill({
   },
   run: async (plan: DeviceCommandPlan, context, approval) => {
     const { command: record } = await runDeviceCommand(plan, context, approval)
-    const { id, facts } = plan.device
+    const { id, facts } = isPlanned(plan) ? plan.device : plan.commands[0].device
     const outcome = commandViewOf(record)
     return { device_id: id, name: facts.name, message: readMessage(record), outcome }
   },

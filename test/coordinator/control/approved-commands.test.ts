@@ -19,6 +19,7 @@ import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import { silent } from '../../support/cell.ts'
+import { ARM } from '../../support/device-ids.ts'
 import { devicesWith } from '../../support/devices-with.ts'
 import { soleReplica } from '../../support/replicas.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
@@ -81,7 +82,7 @@ const scene = async (t: Test) => {
     verbs: [],
     devices: devicesWith(
       () => [move],
-      id => id === 'arm',
+      id => id === ARM,
     ),
     journal: await CommandJournal.open(file, now),
     clock: { bounds: () => ({ earliest: NOW, latest: NOW }) },
@@ -121,7 +122,7 @@ const scene = async (t: Test) => {
     await toActor(enter('bea', 'builder')),
     await toActor(enter('ada', 'operator_admin')),
   ]
-  const request = { cellId: CELL, deviceId: 'arm', verb: 'move', params: { to: 3 }, ttlSeconds: 60 }
+  const request = { cellId: CELL, deviceId: ARM, verb: 'move', params: { to: 3 }, ttlSeconds: 60 }
   /** What people have said yes to. */
   const createApproved = async () => {
     const { plan, gate = '' } = await commands.plan(request, BY)
@@ -157,7 +158,7 @@ const scene = async (t: Test) => {
 t.test('an approved command is carried out exactly once', async t => {
   const { createApproved, live, waitForEnd, moved, world, commands } = await scene(t)
   const yes = await createApproved()
-  t.match(yes.plan, { device_id: 'arm', operations: [{ go: 3 }], bounds: { max_speed_mps: 1 } })
+  t.match(yes.plan, { device_id: ARM, operations: [{ go: 3 }], bounds: { max_speed_mps: 1 } })
   world.battery = 60
   t.match(await waitForEnd(await live(yes)), { state: 'succeeded', result: { moved: true } })
   await t.rejects(live(yes), { code: 'forbidden' })
@@ -232,7 +233,7 @@ t.test('the cell refuses a reading below its limit and reports the value', async
 
 t.test('a plan that the cell refuses is an error that names the parameter', async t => {
   const { commands } = await scene(t)
-  const request = { cellId: CELL, deviceId: 'arm', verb: 'move', params: {} }
+  const request = { cellId: CELL, deviceId: ARM, verb: 'move', params: {} }
   await t.rejects(commands.plan(request, BY), { code: 'invalid_request', param: 'params' })
   const ghost = { ...request, deviceId: 'ghost', params: { to: 1 } }
   await t.rejects(commands.plan(ghost, BY), { code: 'invalid_request', param: 'device_id' })

@@ -24,6 +24,7 @@ import {
   type VerbFacts,
 } from '../../../shared/wire/command.ts'
 import { silent } from '../../support/cell.ts'
+import { ARM, ROVER_ID } from '../../support/device-ids.ts'
 import { soleReplica } from '../../support/replicas.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 import { addCell } from './cell-row.ts'
@@ -173,16 +174,16 @@ t.test('a command', async t => {
 
   t.test('of another device, or a stop, has room while one device has none', async t => {
     const { commands } = await rig(t)
-    const arm = { ...ping, deviceId: 'arm' }
+    const arm = { ...ping, deviceId: ARM }
     await Promise.all(Array.from({ length: 100 }, () => commands.create(arm, BY)))
-    await t.rejects(commands.create(arm, BY), { code: 'rate_limited', message: /arm/ })
-    t.match(await commands.create({ ...ping, deviceId: 'rover' }, BY), { state: 'sent' })
+    await t.rejects(commands.create(arm, BY), { code: 'rate_limited', message: new RegExp(ARM) })
+    t.match(await commands.create({ ...ping, deviceId: ROVER_ID }, BY), { state: 'sent' })
     t.match(await commands.create({ ...arm, verb: 'stop' }, BY), { state: 'sent' })
   })
 
   t.test('waits in its lane for an earlier one that acts; a stop does not', async t => {
     const { commands, world } = await rig(t)
-    const arm = { ...ping, deviceId: 'arm' }
+    const arm = { ...ping, deviceId: ARM }
     world.here = false
     const created = []
     for (const verb of ['open', 'ping', 'stop'])
@@ -207,9 +208,9 @@ t.test('a command', async t => {
     const { commands, world, audit } = await rig(t)
     world.level = 1
     const createCommand = (more: object) => commands.create({ ...ping, ...more }, BY)
-    await t.rejects(createCommand({ deviceId: 'arm' }), {
+    await t.rejects(createCommand({ deviceId: ARM }), {
       code: 'conflict',
-      message: /needs level 2/,
+      message: /needs level 6/,
     })
     await t.rejects(createCommand({ verb: 'fly' }), { code: 'conflict', message: /needs level 3/ })
     const { mode, ttlSeconds, ...wanted } = ping
@@ -232,7 +233,7 @@ t.test('a command', async t => {
   t.test('that waited for a cell which returned with an older version is not sent', async t => {
     const { commands, world } = await rig(t)
     world.here = false
-    const newer = await commands.create({ ...ping, deviceId: 'arm' }, BY)
+    const newer = await commands.create({ ...ping, deviceId: ARM }, BY)
     const plain = await commands.create(ping, BY)
     Object.assign(world, { here: true, level: 1 })
     commands.sendOpen(CELL)

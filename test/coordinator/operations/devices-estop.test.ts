@@ -1,6 +1,9 @@
 import t from 'tap'
 import type { Cell } from '../../../coordinator/fleet/cell.ts'
-import { resolveStopTargets } from '../../../coordinator/operations/devices/estop-target.ts'
+import {
+  findStopTargets,
+  type WantedTarget,
+} from '../../../coordinator/operations/devices/estop-target.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { announceDevices } from '../../support/device-facts.ts'
@@ -56,6 +59,8 @@ t.test('a target that nothing has is refused', async t => {
     [{ site: 'hall' }, 404],
     [{ device: 'nobody' }, 404],
     [{ cell: 'cell_00000000000000000000000000' }, 404],
+    [{ target: 'nobody' }, 404],
+    [{ target: 'nobody', all: true }, 422],
   ] as const)
     t.match(
       await call(demo.operator, 'POST', '/v1/estop', { reason: 'smoke', ...target }),
@@ -97,18 +102,23 @@ t.test(
     const id = newId('cell')
     const cell = { id, presence: 'ready', announce: announceDevices([], { name: 'crane' }) } as Cell
     const fleet = { cells: () => [cell], cell: (each: string) => (each === id ? cell : undefined) }
-    const views = { cells, fleet } as unknown as Parameters<typeof resolveStopTargets>[1]
+    const views = { cells, fleet } as unknown as Parameters<typeof findStopTargets>[1]
+    const resolveStopTargets = async (wanted: WantedTarget) => {
+      const found = []
+      for await (const target of findStopTargets(wanted, views)) found.push(target)
+      return found
+    }
     const target = [{ scope: 'cell', target: id }]
-    t.strictSame(await resolveStopTargets({ cell: 'crane' }, views), target)
-    t.strictSame(await resolveStopTargets({ cell: id }, views), target)
+    t.strictSame(await resolveStopTargets({ cell: 'crane' }), target)
+    t.strictSame(await resolveStopTargets({ cell: id }), target)
     const refusal = {
       code: 'not_found',
       message:
         'no cell lift is connected, and the store does not answer now; write the id, or stop a site or all',
     }
-    await t.rejects(resolveStopTargets({ cell: 'lift' }, views), refusal)
+    await t.rejects(resolveStopTargets({ cell: 'lift' }), refusal)
     read = () => new Promise(() => {})
-    await t.rejects(resolveStopTargets({ cell: 'lift' }, views), refusal, 'nor is it waited for')
+    await t.rejects(resolveStopTargets({ cell: 'lift' }), refusal, 'nor is it waited for')
   },
 )
 

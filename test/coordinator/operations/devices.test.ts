@@ -5,11 +5,13 @@ import { RUN_SECONDS } from '../../../coordinator/operations/devices/run-device-
 import { operations } from '../../../coordinator/operations/index.ts'
 import { bumpRevision } from '../../../coordinator/store/revisions.ts'
 import { nextSequence } from '../../../coordinator/store/sequences.ts'
+import { createDeviceId } from '../../../devices/device-id.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { signAck } from '../../../shared/wire/command.ts'
 import { deviceScene } from '../../support/device-scene.ts'
+import { cart } from '../../support/fake-link.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { addCell } from '../control/cell-row.ts'
 
@@ -21,12 +23,21 @@ t.test(
     const { link, announce, call, demo, deviceEars, cellId } = await deviceScene(t)
     const get = (path: string) => call(demo.operator, 'GET', path)
     t.match((await get('/a2a/devices')).json, { data_state: 'empty', devices: [], total: 0 })
-    for (const name of ['rover-a', 'rover-b', 'drone']) link.add(`dev_${name}`, { name })
-    link.add('dev_printer', { name: 'printer', available: false, writable: false, reason: 'off' })
+    for (const name of ['rover-a', 'rover-b', 'drone']) link.add(createDeviceId(name), { name })
+    link.add(createDeviceId('printer'), {
+      name: 'printer',
+      available: false,
+      writable: false,
+      reason: 'off',
+    })
     await announce()
     const at = Date.now() + 5000
     const readings = { battery_percent: { value: 80, at: at - 120_000 } }
-    deviceEars.onStates(cellId, [{ device_id: 'dev_drone', seen_at: at, readings }], 5000)
+    deviceEars.onStates(
+      cellId,
+      [{ device_id: createDeviceId('drone'), seen_at: at, readings }],
+      5000,
+    )
     const { json } = await get('/a2a/devices?limit=2')
     t.match(json, { total: 4, devices: [{ name: 'drone' }, { name: 'printer' }] })
     t.match(json.devices[0], {
@@ -40,7 +51,7 @@ t.test(
     t.equal((await get('/a2a/devices?available=false')).json.total, 1)
     t.equal((await get('/a2a/devices?site=nowhere')).json.total, 0)
     t.match((await get('/v1/devices/dron')).json, {
-      device_id: 'dev_drone',
+      device_id: createDeviceId('drone'),
       link: 'sim',
       readings: [{ property: 'battery_percent', value: 80, unit: '%', stale: true }],
       commands: [
@@ -51,7 +62,10 @@ t.test(
     })
     const ambiguous = await get('/v1/devices/rover')
     t.equal(ambiguous.status, 409)
-    t.match(ambiguous.json.error.message, /^rover matches 2 devices: rover-a \(dev_rover-a\), /)
+    t.match(
+      ambiguous.json.error.message,
+      /^rover matches 2 devices: rover-a \(dev_\w+ on cell_\w+\), /,
+    )
     t.equal((await get('/v1/devices/boat')).status, 404)
     const profiles = await get('/v1/device-profiles')
     t.match(profiles.json.profiles, [{ profile: 'fake-cart', devices: 4 }])
@@ -60,10 +74,10 @@ t.test(
 
 t.test('a dry run shows operations and checks, and sends nothing', async t => {
   const { link, announce, call, demo, setBattery } = await deviceScene(t)
-  link.add('dev_rover', { name: 'rover' })
+  link.add(createDeviceId('rover'), { name: 'rover' })
   await announce()
   const input = { device_id: 'rover', command: 'drive-to', params: TO }
-  setBattery('dev_rover', 12)
+  setBattery(createDeviceId('rover'), 12)
   const { status, json } = await call(demo.operator, 'POST', '/v1/skills/device-command', input)
   t.equal(status, 200)
   t.match(json, {
@@ -81,7 +95,7 @@ t.test('a dry run shows operations and checks, and sends nothing', async t => {
           requires: 'at least 20',
         },
       ],
-      operations: [{ topic: 'dev_rover/goal', x: 3, y: 4 }],
+      operations: [{ topic: `${createDeviceId('rover')}/goal`, x: 3, y: 4 }],
       plan_hash: /^[0-9a-f]{64}$/,
     },
   })
@@ -109,8 +123,8 @@ t.test('a dry run shows operations and checks, and sends nothing', async t => {
 
 t.test('an unsafe command is executed once, after another person has approved it', async t => {
   const { link, announce, call, demo, setBattery } = await deviceScene(t)
-  link.add('dev_rover', { name: 'rover' })
-  setBattery('dev_rover', 80)
+  link.add(createDeviceId('rover'), { name: 'rover' })
+  setBattery(createDeviceId('rover'), 80)
   await announce()
   const run = (callKey?: string) =>
     call(demo.operator, 'POST', '/v1/devices/rover/commands', RUN, callKey)
@@ -124,22 +138,24 @@ t.test('an unsafe command is executed once, after another person has approved it
   const approval = `/v1/gates/requests/${pending.json.request_id}/approve`
   t.equal((await call(demo.operator, 'POST', approval)).status, 403)
   t.equal((await call(demo.approver_a, 'POST', approval)).status, 200)
-  setBattery('dev_rover', 10)
+  setBattery(createDeviceId('rover'), 10)
   t.match((await run('one')).json.error, { message: /battery_percent is 10/ })
-  setBattery('dev_rover', 70)
+  setBattery(createDeviceId('rover'), 70)
   const done = await run('one')
   t.match([done.status, done.json], [200, { state: 'succeeded', verb: 'drive-to' }])
   t.match((await run('one')).json, { id: done.json.id }, 'the same key gets the same answer')
   t.equal((await run('two')).status, 202, 'an approval is used once')
   t.equal(link.executed.length, 1)
   const listed = await call(demo.operator, 'GET', '/v1/devices/rover/commands?limit=200')
-  t.match(listed.json.commands, [{ id: done.json.id, device_id: 'dev_rover', state: 'succeeded' }])
+  t.match(listed.json.commands, [
+    { id: done.json.id, device_id: createDeviceId('rover'), state: 'succeeded' },
+  ])
   t.equal(listed.json.commands.length, 1, 'dry runs are not listed')
 })
 
-t.test('a beginning of a name is enough to stop a device, never to command one', async t => {
+t.test('a beginning of a name neither commands nor stops a device', async t => {
   const { link, announce, call, demo } = await deviceScene(t)
-  link.add('dev_left', { name: 'arm-left' })
+  link.add(createDeviceId('left'), { name: 'arm-left' })
   await announce()
   const post = (path: string, body: object = {}) => call(demo.operator, 'POST', path, body, 'one')
   const drive = { command: 'drive-to', params: TO }
@@ -147,6 +163,8 @@ t.test('a beginning of a name is enough to stop a device, never to command one',
     ['/v1/devices/arm/plan', drive],
     ['/v1/devices/arm/commands', drive],
     ['/v1/devices/arm/commands', { command: 'look' }],
+    ['/v1/devices/arm/commands', { command: 'stop' }],
+    ['/v1/devices/arm/stop', {}],
     ['/v1/skills/device-command', { device_id: 'arm', ...drive }],
     ['/v1/skills/device-command', { device_id: 'arm', ...drive, dry_run: false }],
   ] as const)
@@ -154,30 +172,73 @@ t.test('a beginning of a name is enough to stop a device, never to command one',
   const labels = await call(demo.operator, 'PUT', '/v1/devices/arm/labels', { labels: {} })
   t.match(labels, { status: 404, json: NAMES_IT })
   t.strictSame(link.executed, [])
-  t.match((await post('/v1/devices/arm/stop')).json, { state: 'succeeded' })
-  t.match((await post('/v1/devices/arm/commands', { command: 'stop' })).json, {
-    state: 'succeeded',
-  })
-  t.strictSame(link.executed, Array(2).fill(['dev_left', ['stop']]))
-  const stop = await post('/v1/estop', { device: 'ARM', reason: 'smoke' })
-  t.match(stop.json, { scope: 'device', target: 'dev_left' })
+  t.match(await post('/v1/estop', { target: 'arm' }), { status: 404 })
+  const halted = { state: 'succeeded' }
+  t.match((await post('/v1/devices/ARM-left/stop')).json, halted, 'in any letter case')
+  t.match((await post('/v1/devices/Arm-Left/commands', { command: 'stop' })).json, halted)
+  t.strictSame(link.executed, Array(2).fill([createDeviceId('left'), ['stop']]))
+  const stop = await post('/v1/estop', { device: 'ARM-LEFT', reason: 'smoke' })
+  t.match(stop.json, { scope: 'device', target: createDeviceId('left') })
 })
 
 const NAMES_IT = {
-  error: { message: 'no device arm; write the whole name or an id: arm-left (dev_left)' },
+  error: { message: /^no device arm; write the whole name or an id: arm-left \(dev_\w+ on cell_/ },
 }
+
+t.test('a stop goes to every device of a name, and nothing else to any of them', async t => {
+  const { link, announce, call, demo, cellId } = await deviceScene(t)
+  const ids = ['one', 'two', 'sensor'].map(createDeviceId)
+  const [one = '', two = '', sensor = ''] = ids
+  const { stop: _, ...verbs } = cart.verbs
+  link.add(one, { name: 'rover-1' })
+  link.add(two, { name: 'Rover-1' })
+  link.add(sensor, { name: 'rover-1', profile: { ...cart, id: 'sensor', verbs } })
+  await announce()
+  const post = (path: string, body: object = {}) => call(demo.operator, 'POST', path, body, 'one')
+  for (const [path, body] of [
+    ['/v1/devices/rover-1/commands', { command: 'look' }],
+    ['/v1/devices/rover-1/plan', { command: 'drive-to', params: TO }],
+    ['/v1/skills/device-command', { device_id: 'rover-1', command: 'drive-to', params: TO }],
+  ] as const) {
+    const { status, json } = await post(path, body)
+    t.equal(status, 409, path)
+    for (const id of [one, sensor]) t.match(json.error.message, `(${id} on ${cellId})`)
+  }
+  t.strictSame(link.executed, [])
+  const stopped = await post('/v1/devices/rover-1/stop')
+  t.match(stopped, { status: 200, json: { state: 'succeeded' } })
+  const rows = stopped.json.devices.map((row: { device_id: string; state: string | null }) => [
+    row.device_id,
+    row.state,
+  ])
+  t.strictSame(
+    Object.fromEntries(rows),
+    { [one]: 'succeeded', [two]: 'succeeded', [sensor]: null },
+    'a sensor of the name has nothing to stop',
+  )
+  t.strictSame(new Set(link.executed.map(([id]) => id)), new Set([one, two]))
+  link.execution = async () => {
+    throw new ShoalError('conflict', 'the brake is stuck')
+  }
+  const failed = await post('/v1/skills/device-command', { ...HALT, dry_run: false })
+  t.match(failed.json.outcome, { state: 'failed', devices: [{}, {}, {}] })
+  const estop = await post('/v1/estop', { target: 'rover-1' })
+  t.match(estop.json, { reason: 'no reason given', scope: 'device', also: [{}, {}] })
+})
+
+const HALT = { device_id: 'rover-1', command: 'stop' }
 
 t.test('a stop needs no plan, approval or key, and reading needs no approval', async t => {
   const { link, announce, call, demo } = await deviceScene(t)
-  link.add('dev_rover', { name: 'rover' })
-  link.add('dev_locked', { name: 'locked', writable: false })
+  link.add(createDeviceId('rover'), { name: 'rover' })
+  link.add(createDeviceId('locked'), { name: 'locked', writable: false })
   await announce()
   const tried = await call(demo.operator, 'POST', '/v1/devices/locked/stop', {})
   t.match(tried.json, { state: 'succeeded' }, 'a stop is tried although no commands are accepted')
   link.executed.length = 0
   const stopped = await call(demo.operator, 'POST', '/v1/devices/rover/stop', {})
   t.match(stopped.json, { state: 'succeeded', verb: 'stop' })
-  t.strictSame(link.executed, [['dev_rover', ['stop']]])
+  t.strictSame(link.executed, [[createDeviceId('rover'), ['stop']]])
   t.equal((await call(demo.operator, 'POST', '/v1/devices/rover/land', {})).status, 422)
   for (const each of operations.filter(({ id }) => /^devices-(stop|hold|land)$/.test(id)))
     t.equal(each.timeoutSeconds, RUN_SECONDS, 'the call outlasts the wait for its cell')
@@ -199,12 +260,15 @@ t.test('a stop needs no plan, approval or key, and reading needs no approval', a
 
 t.test('an e-stop is named by the views, the plan and the refusal of a device', async t => {
   const { link, announce, call, demo, setBattery } = await deviceScene(t)
-  for (const name of ['rover', 'other']) link.add(`dev_${name}`, { name })
+  for (const name of ['rover', 'other']) link.add(createDeviceId(name), { name })
   await announce()
-  for (const name of ['rover', 'other']) setBattery(`dev_${name}`, 80)
+  for (const name of ['rover', 'other']) setBattery(createDeviceId(name), 80)
   const input = { device: 'rover', reason: 'a person in its way' }
   const { status, json: stop } = await call(demo.operator, 'POST', '/v1/estop', input)
-  t.match({ status, stop }, { status: 200, stop: { estop_id: String, target: 'dev_rover' } })
+  t.match(
+    { status, stop },
+    { status: 200, stop: { estop_id: String, target: createDeviceId('rover') } },
+  )
   const { estop_id } = stop
   const list = await call(demo.operator, 'GET', '/a2a/devices')
   t.match(list.json, {
@@ -234,7 +298,7 @@ t.test('an e-stop is named by the views, the plan and the refusal of a device', 
 
 t.test('a stop goes to every connected cell that announces the device', async t => {
   const { link, announce, call, demo, fleet, sent, devices, cellId, store } = await deviceScene(t)
-  link.add('dev_rover', { name: 'rover' })
+  link.add(createDeviceId('rover'), { name: 'rover' })
   const own = await announce()
   const other = newId('cell')
   const signer = createSigner(generatePrivateKey())
@@ -242,7 +306,9 @@ t.test('a stop goes to every connected cell that announces the device', async t 
   fleet.admit(other, 0)
   fleet.birth(other, 1, own)
   fleet.state(other, 1, 'ready')
-  await waitUntil('both cells are known', () => devices.get('dev_rover')?.alsoOn.includes(other))
+  await waitUntil('both cells are known', () =>
+    devices.get(createDeviceId('rover'))?.alsoOn.includes(other),
+  )
   const answer = call(demo.operator, 'POST', '/v1/devices/rover/stop', {})
   await waitUntil('both cells got the stop', () => sent.length >= 2)
   t.strictSame(new Set(sent), new Set([cellId, other]))
@@ -254,7 +320,7 @@ t.test('a stop goes to every connected cell that announces the device', async t 
 t.test('the state of a stop is that of the cell of the device, whatever others did', async t => {
   const { link, announce, call, demo, fleet, ears, views, devices, cellId, store } =
     await deviceScene(t)
-  link.add('dev_rover', { name: 'rover' })
+  link.add(createDeviceId('rover'), { name: 'rover' })
   const own = await announce()
   const cells = Array.from({ length: 40 }, () => ({
     id: newId('cell'),
@@ -266,7 +332,10 @@ t.test('the state of a stop is that of the cell of the device, whatever others d
     fleet.birth(id, 1, own)
     fleet.state(id, 1, 'ready')
   }
-  await waitUntil('all are known', () => devices.get('dev_rover')?.alsoOn.length === cells.length)
+  await waitUntil(
+    'all are known',
+    () => devices.get(createDeviceId('rover'))?.alsoOn.length === cells.length,
+  )
   const asked = Promise.withResolvers<void>()
   link.execution = async () => {
     await asked.promise
@@ -295,16 +364,16 @@ t.test('the state of a stop is that of the cell of the device, whatever others d
 
 t.test('a stop passes another cell while that of the device is connected elsewhere', async t => {
   const { link, announce, call, demo, sent, devices, fleet, cellId, store } = await deviceScene(t)
-  link.add('dev_rover', { name: 'rover' })
+  link.add(createDeviceId('rover'), { name: 'rover' })
   await announce()
   const elsewhere = newId('cell')
-  const rover = { ...devices.find('dev_rover'), cellId: elsewhere, alsoOn: [cellId] }
+  const rover = { ...devices.find(createDeviceId('rover')), cellId: elsewhere, alsoOn: [cellId] }
   await store.ledger.sealed.write(async trx => {
     await putDevices(trx, [rover], await nextSequence(trx, 'devices'))
     await bumpRevision(trx, 'devices')
   })
-  await devices.setLabels('dev_rover', {}, { actor: 'ann' })
-  await waitUntil('it is read', () => devices.get('dev_rover')?.cellId === elsewhere)
+  await devices.setLabels(createDeviceId('rover'), {}, { actor: 'ann' })
+  await waitUntil('it is read', () => devices.get(createDeviceId('rover'))?.cellId === elsewhere)
   const live = { command: 'look' }
   const look = await call(demo.operator, 'POST', '/v1/devices/rover/commands', live, 'look')
   t.equal(look.status, 503, 'anything else is for its own cell')
@@ -321,10 +390,10 @@ t.test('a stop passes another cell while that of the device is connected elsewhe
     ['stop', {}],
     ['commands', { command: 'stop' }],
   ] as const) {
-    const refused = await call(demo.operator, 'POST', `/v1/devices/rov/${path}`, body)
-    t.match(refused, { status: 503, json: CONNECTED_ELSEWHERE }, 'no whole name or key is wanted')
+    const refused = await call(demo.operator, 'POST', `/v1/devices/ROVER/${path}`, body)
+    t.match(refused, { status: 503, json: CONNECTED_ELSEWHERE }, 'no key is wanted')
   }
-  t.match(await call(demo.operator, 'POST', '/v1/devices/rov/commands', live, 'rov'), {
+  t.match(await call(demo.operator, 'POST', '/v1/devices/ROVER/commands', live, 'rov'), {
     status: 404,
   })
   t.strictSame(sent, [cellId, cellId])
@@ -334,7 +403,7 @@ const CONNECTED_ELSEWHERE = { error: { message: /is not connected to this coordi
 
 t.test('a command that is urgent on one cell alone is sent to no other', async t => {
   const { link, announce, call, demo, fleet, sent, devices, cellId, store } = await deviceScene(t)
-  link.add('dev_rover', { name: 'rover' })
+  link.add(createDeviceId('rover'), { name: 'rover' })
   const own = await announce()
   const other = newId('cell')
   await addCell(store.ledger, other, createSigner(generatePrivateKey()).publicKey)
@@ -345,7 +414,9 @@ t.test('a command that is urgent on one cell alone is sent to no other', async t
   fleet.admit(other, 0)
   fleet.birth(other, 1, { ...own, ...(device_profiles && { device_profiles }) })
   fleet.state(other, 1, 'ready')
-  await waitUntil('both cells are known', () => devices.get('dev_rover')?.alsoOn.includes(other))
+  await waitUntil('both cells are known', () =>
+    devices.get(createDeviceId('rover'))?.alsoOn.includes(other),
+  )
   const { json } = await call(demo.operator, 'POST', '/v1/devices/rover/stop', {})
   t.match(json, { state: 'succeeded', cells: [{ cell_id: cellId }] })
   t.strictSame(sent, [cellId])
@@ -356,7 +427,7 @@ t.test('stop, hold, land and abort answer while the minute of the key is used up
     throw new ShoalError('rate_limited', '300 calls a minute are allowed')
   }
   const { link, announce, call, demo } = await deviceScene(t, { countCall })
-  link.add('dev_rover', { name: 'rover' })
+  link.add(createDeviceId('rover'), { name: 'rover' })
   await announce()
   t.equal((await call(demo.operator, 'GET', '/v1/devices/rover')).status, 429)
   const post = (path: string) => call(demo.operator, 'POST', path, {})
@@ -369,16 +440,16 @@ t.test('stop, hold, land and abort answer while the minute of the key is used up
 
 t.test('labels of a device stay, and its numbers become a series', async t => {
   const { link, announce, call, demo, deviceEars, cellId, views } = await deviceScene(t)
-  link.add('dev_rover', { name: 'rover' })
+  link.add(createDeviceId('rover'), { name: 'rover' })
   await announce()
   const labels = { owner: 'lab' }
   const put = await call(demo.operator, 'PUT', '/v1/devices/rover/labels', { labels })
-  t.match(put.json, { device_id: 'dev_rover', labels })
+  t.match(put.json, { device_id: createDeviceId('rover'), labels })
   t.match((await call(demo.operator, 'GET', '/v1/devices/rover')).json, { labels })
   const readings = { battery_percent: { value: 55, at: Date.now() } }
-  deviceEars.onStates(cellId, [{ device_id: 'dev_rover', seen_at: 1, readings }], 0)
+  deviceEars.onStates(cellId, [{ device_id: createDeviceId('rover'), seen_at: 1, readings }], 0)
   const series = views.deviceSeries as { add?(id: string, name: string, value: number): void }
-  for (const value of [50, 60]) series.add?.('dev_rover', 'battery_percent', value)
+  for (const value of [50, 60]) series.add?.(createDeviceId('rover'), 'battery_percent', value)
   const shown = await call(demo.operator, 'GET', '/v1/devices/rover/series?resolution=1h')
   t.match(shown.json, { unit: '%', points: [{ value: 55, samples: 2 }] })
   const wrong = await call(demo.operator, 'GET', '/v1/devices/rover/series?property=mood')

@@ -15,6 +15,7 @@ import {
 } from '../../../shared/wire/command.ts'
 import type { Precondition } from '../../../shared/wire/plan-part.ts'
 import { approvalFor, approvePlan } from '../../support/approval-for.ts'
+import { ARM, GHOST, IDLE, ROVER_ID } from '../../support/device-ids.ts'
 import { devicesWith } from '../../support/devices-with.ts'
 import { CELL, cell, command, coordinatorSigner, folderOf, NOW, rig } from './rig.ts'
 
@@ -55,7 +56,7 @@ const devices = async (t: Test, given: Partial<Parameters<typeof rig>[1]> = {}) 
   const file = openJournalFile(world.path)
   const hosted = devicesWith(
     () => verbs,
-    id => id !== 'ghost',
+    id => id !== GHOST,
   )
   const at = await rig(t, { file, ...given, devices: hosted })
   const lastOf = ({ id }: Command): Ack | undefined =>
@@ -93,31 +94,31 @@ const move = (device: string, to = 1, changes: Partial<Command> = {}) => {
 
 t.test('a command of one device does not wait for another device', async t => {
   const { executor, moving, ends, waitFor, letGo } = await devices(t)
-  const [hanging, waits, seen] = [move('arm'), look('arm'), look('rover')]
+  const [hanging, waits, seen] = [move(ARM), look(ARM), look(ROVER_ID)]
   for (const one of [hanging, waits, seen]) await executor.receive(one)
   await ends(seen)
-  await waitFor(() => letGo.has('arm'))
-  t.strictSame(moving, ['arm'])
-  letGo.get('arm')?.()
+  await waitFor(() => letGo.has(ARM))
+  t.strictSame(moving, [ARM])
+  letGo.get(ARM)?.()
   await ends(waits)
   await executor.waitUntilIdle()
 })
 
 t.test('a stop bypasses every queue and ends all commands of its device', async t => {
   const { executor, lastOf, ends, waitFor, letGo, moving } = await devices(t)
-  const [running, waits, other] = [move('arm'), move('arm'), move('rover')]
+  const [running, waits, other] = [move(ARM), move(ARM), move(ROVER_ID)]
   for (const one of [running, waits, other]) await executor.receive(one)
   await waitFor(() => letGo.size === 2)
-  const stops = [stop('arm'), stop('idle')]
+  const stops = [stop(ARM), stop(IDLE)]
   for (const one of stops) await executor.receive(one)
   for (const one of stops) await ends(one)
   await waitFor(() => lastOf(waits)?.state === 'failed' && lastOf(running)?.state === 'unknown')
   t.match(lastOf(running), { reason: 'overtaken' })
   t.match(lastOf(waits), { reason: 'overtaken', message: /before it began/ })
   t.match(lastOf(other), { state: 'executing' }, 'another device goes on')
-  letGo.get('rover')?.()
+  letGo.get(ROVER_ID)?.()
   await executor.waitUntilIdle()
-  t.strictSame(moving, ['arm', 'rover'])
+  t.strictSame(moving, [ARM, ROVER_ID])
 })
 
 t.test('a stop is executed when the journal cannot be written', async t => {
@@ -130,7 +131,7 @@ t.test('a stop is executed when the journal cannot be written', async t => {
       close: async () => {},
     },
   })
-  t.match(await obey(stop('arm')), { state: 'succeeded' })
+  t.match(await obey(stop(ARM)), { state: 'succeeded' })
   t.equal(acks.length, 1)
 })
 
@@ -144,10 +145,10 @@ t.test('a stop does not wait for journal writes of the command that it ends', as
       close: async () => {},
     },
   })
-  const begins = move('arm')
+  const begins = move(ARM)
   const admitted = executor.receive(begins)
   await new Promise(setImmediate)
-  void executor.receive(stop('arm'))
+  void executor.receive(stop(ARM))
   await waitFor(() => stopped.length === 1)
   disk.resolve()
   await admitted
@@ -157,8 +158,8 @@ t.test('a stop does not wait for journal writes of the command that it ends', as
 })
 
 t.test('fences are counted per device, also after a restart', async t => {
-  const early = [look('arm'), look('rover')] as const
-  const late = look('arm')
+  const early = [look(ARM), look(ROVER_ID)] as const
+  const late = look(ARM)
   const { obey, stop: end, world } = await devices(t)
   t.match(await obey(late), { state: 'succeeded' })
   t.match(await obey(early[0]), { reason: 'stale_fence' }, 'of the same device')
@@ -170,16 +171,16 @@ t.test('fences are counted per device, also after a restart', async t => {
 
 t.test('a device with a full queue takes no room from another', async t => {
   const { executor, acks, ends, letGo, waitFor } = await devices(t)
-  await executor.receive(move('arm'))
-  await waitFor(() => letGo.has('arm'))
-  const flood = Array.from({ length: MAX_WAITING_PER_LANE + 1 }, () => look('arm'))
+  await executor.receive(move(ARM))
+  await waitFor(() => letGo.has(ARM))
+  const flood = Array.from({ length: MAX_WAITING_PER_LANE + 1 }, () => look(ARM))
   for (const one of flood) await executor.receive(one)
   const busy = acks.filter(({ reason }) => reason === 'busy').map(ack => ack.command_id)
   t.strictSame(busy, [flood.at(-1)?.id])
-  const seen = look('rover')
+  const seen = look(ROVER_ID)
   await executor.receive(seen)
   await ends(seen)
-  letGo.get('arm')?.()
+  letGo.get(ARM)?.()
   await executor.waitUntilIdle()
 })
 
@@ -187,10 +188,10 @@ t.test('an unknown or missing device is refused', async t => {
   const { obey } = await devices(t)
   const reasons: unknown[] = []
   for (const changes of [
-    target('ghost', 'look', 'read'),
+    target(GHOST, 'look', 'read'),
     { verb: 'look', hazard: 'read' as const },
-    target('arm', 'do-safe', 'safe'),
-    target('ghost', 'do-safe', 'safe'),
+    target(ARM, 'do-safe', 'safe'),
+    target(GHOST, 'do-safe', 'safe'),
   ])
     reasons.push((await obey(command(changes)))?.reason)
   t.strictSame(reasons, ['unknown_device', 'unknown_verb', 'unknown_verb', 'no_device'])
@@ -198,35 +199,35 @@ t.test('an unknown or missing device is refused', async t => {
 
 t.test('a dry run returns the plan at once, even when its device is busy', async t => {
   const { executor, letGo, waitFor, lastOf, ends, world } = await devices(t)
-  await executor.receive(move('arm'))
-  await waitFor(() => letGo.has('arm'))
+  await executor.receive(move(ARM))
+  await waitFor(() => letGo.has(ARM))
   world.checks = [{ name: 'battery', observed: 12, limit: 20, holds: false }]
-  const dry = command({ ...target('arm', 'move', 'unsafe'), params: { to: 0 }, mode: 'dry' })
+  const dry = command({ ...target(ARM, 'move', 'unsafe'), params: { to: 0 }, mode: 'dry' })
   await executor.receive(dry)
   await ends(dry)
-  const part = { device_id: 'arm', hazard: 'safe', operations: [['go', 0]], bounds: { reach: 1 } }
+  const part = { device_id: ARM, hazard: 'safe', operations: [['go', 0]], bounds: { reach: 1 } }
   t.match(lastOf(dry)?.result, { part, checks: world.checks })
-  letGo.get('arm')?.()
+  letGo.get(ARM)?.()
   await executor.waitUntilIdle()
 })
 
 t.test('an unsafe command needs an approval, and a milder one does not', async t => {
   const { executor, obey, letGo, waitFor } = await devices(t)
   const signUnapproved = (to: number, hazard: Command['hazard']) => {
-    const { approval, signature, key_id, ...body } = move('arm', to, { hazard })
+    const { approval, signature, key_id, ...body } = move(ARM, to, { hazard })
     return signCommand(body, coordinatorSigner)
   }
   t.match(await obey(signUnapproved(1, 'unsafe')), { reason: 'approval_missing' })
   t.match(await obey(signUnapproved(1, 'safe')), { reason: 'hazard_mismatch' })
   await executor.receive(signUnapproved(0, 'safe'))
-  await waitFor(() => letGo.has('arm'))
-  letGo.get('arm')?.()
+  await waitFor(() => letGo.has(ARM))
+  letGo.get(ARM)?.()
   await executor.waitUntilIdle()
 })
 
 t.test('the cell verifies an approval against its own new plan', async t => {
   const createApproval = (changes: object, given: object = {}) =>
-    approvalFor({ ...partOf('arm'), ...changes }, { ...UNTIL, ...given })
+    approvalFor({ ...partOf(ARM), ...changes }, { ...UNTIL, ...given })
   const elsewhere = newId('cell')
   const { plan } = createApproval({})
   const own = (plan.parts as object[])[0]
@@ -241,7 +242,7 @@ t.test('the cell verifies an approval against its own new plan', async t => {
     'a list of cells with this one': [swarm, undefined],
     'an end that has come': [createApproval({}, { expiresAt: NOW }), 'approval_expired'],
     'another cell': [createApproval({ cell_id: elsewhere }), 'approval_other_cell'],
-    'another device': [createApproval({ device_id: 'rover' }), 'approval_other_plan'],
+    'another device': [createApproval({ device_id: ROVER_ID }), 'approval_other_plan'],
     'other operations': [createApproval({ operations: [['go', 2]] }), 'approval_other_plan'],
     'other bounds': [createApproval({ bounds: { reach: 2 } }), 'approval_other_plan'],
     'another gate': [createApproval({}, { gate_id: 'gate.repair-run' }), 'approval_other_gate'],
@@ -252,9 +253,9 @@ t.test('the cell verifies an approval against its own new plan', async t => {
   const found: [string, string | undefined][] = []
   for (const [what, [approval]] of Object.entries(cases)) {
     const { executor, letGo, acks } = await devices(t)
-    await executor.receive(move('arm', 1, { approval }))
-    while (!letGo.has('arm') && acks.at(-1)?.state !== 'rejected') await new Promise(setImmediate)
-    letGo.get('arm')?.()
+    await executor.receive(move(ARM, 1, { approval }))
+    while (!letGo.has(ARM) && acks.at(-1)?.state !== 'rejected') await new Promise(setImmediate)
+    letGo.get(ARM)?.()
     await executor.waitUntilIdle()
     found.push([what, acks.at(-1)?.reason])
   }
@@ -266,12 +267,12 @@ t.test('the cell verifies an approval against its own new plan', async t => {
 
 t.test('an approval is used once on a cell, also by another command after a restart', async t => {
   const { executor, letGo, waitFor, obey, stop: end, world } = await devices(t)
-  const first = move('arm')
+  const first = move(ARM)
   await executor.receive(first)
-  await waitFor(() => letGo.has('arm'))
-  letGo.get('arm')?.()
+  await waitFor(() => letGo.has(ARM))
+  letGo.get(ARM)?.()
   await executor.waitUntilIdle()
-  const again = () => move('arm', 1, { approval: first.approval as never })
+  const again = () => move(ARM, 1, { approval: first.approval as never })
   t.match(await obey(again()), { reason: 'approval_used' })
   end.abort()
   const kept = readFileSync(world.path, 'utf8')
@@ -283,17 +284,17 @@ t.test('an approval is used once on a cell, also by another command after a rest
 t.test('a changed reading does not void an approval; one below its limit stops it', async t => {
   const { executor, obey, letGo, waitFor, world, moving } = await devices(t)
   world.checks = [{ name: 'battery', observed: 80, limit: 20, holds: true }]
-  await executor.receive(move('arm'))
-  await waitFor(() => letGo.has('arm'))
-  letGo.get('arm')?.()
+  await executor.receive(move(ARM))
+  await waitFor(() => letGo.has(ARM))
+  letGo.get(ARM)?.()
   await executor.waitUntilIdle()
   world.checks = [{ name: 'battery', observed: 12, limit: 20, holds: false }]
-  const refused = await obey(move('arm'))
+  const refused = await obey(move(ARM))
   t.match(refused, { state: 'rejected', reason: 'precondition_failed', message: /battery is 12/ })
   world.checks = []
   world.reach = 2
-  t.match(await obey(move('arm')), { reason: 'approval_other_plan' }, 'other bounds by now')
-  t.strictSame(moving, ['arm'])
+  t.match(await obey(move(ARM)), { reason: 'approval_other_plan' }, 'other bounds by now')
+  t.strictSame(moving, [ARM])
 })
 
 t.test('progress is reported at most once a second, and never after the end', async t => {
@@ -329,7 +330,7 @@ t.test('progress is reported at most once a second, and never after the end', as
 t.test('the journal bounds large results, and drops none that is open', async t => {
   const file = openJournalFile(join(folderOf(t), 'commands.journal'))
   const journal = await CommandJournal.open(file, () => NOW)
-  const open = look('arm')
+  const open = look(ARM)
   const ackOf = ({ id }: Command, state: Ack['state'], result?: string) => ({
     command_id: id,
     cell_id: CELL,
@@ -342,9 +343,9 @@ t.test('the journal bounds large results, and drops none that is open', async t 
   const { id, fence } = open
   await journal.write({ id, fence, at: NOW, command: open, ack: ackOf(open, 'executing') })
   for (let i = 0; i < 150; i++) {
-    const done = look('rover')
+    const done = look(ROVER_ID)
     const ack = ackOf(done, 'succeeded', 'x'.repeat(256 * 1024 - 2))
-    await journal.write({ id: done.id, fence: done.fence, device_id: 'rover', at: NOW, ack })
+    await journal.write({ id: done.id, fence: done.fence, device_id: ROVER_ID, at: NOW, ack })
   }
   const bytes = Buffer.byteLength((await file.read()) ?? '')
   t.ok(bytes < 33 * 1024 * 1024, `${bytes} bytes`)

@@ -3,6 +3,7 @@ import type { Verb } from '../../../daemon/commands/verb.ts'
 import type { StoppableDevices } from '../../../daemon/estop/stoppable-devices.ts'
 import { newId } from '../../../shared/ids.ts'
 import type { Hazard } from '../../../shared/wire/command.ts'
+import { ARM, ROVER_ID } from '../../support/device-ids.ts'
 import { devicesWith } from '../../support/devices-with.ts'
 import type { CreateStage, StagedCommand, StageLife } from './stage.ts'
 
@@ -43,10 +44,12 @@ export const createPlainCommand = (
   return { target: { ...target, params: { number } }, part }
 }
 
+const PLAIN_DEVICES = { arm: ARM, rover: ROVER_ID }
+
 const STOPPABLE: StoppableDevices = {
   listDevices: () => [
-    { deviceId: 'arm', name: 'arm', site: 'hall', isAvailable: true, atEstop: 'hold' },
-    { deviceId: 'rover', name: 'rover', site: null, isAvailable: true, atEstop: 'hold' },
+    { deviceId: ARM, name: 'arm', site: 'hall', isAvailable: true, atEstop: 'hold' },
+    { deviceId: ROVER_ID, name: 'rover', site: null, isAvailable: true, atEstop: 'hold' },
   ],
   onChange: () => () => {},
   stopDevice: async () => {},
@@ -60,6 +63,12 @@ export const createPlainStage: CreateStage = () => ({
     return { verbs, devices: devicesWith(() => verbs), stoppable: STOPPABLE }
   },
   create: (act, hazard, device, number) =>
-    createPlainCommand(CELL, act, hazard, device === 'none' ? undefined : device, number),
+    createPlainCommand(
+      CELL,
+      act,
+      hazard,
+      device === 'none' ? undefined : PLAIN_DEVICES[device],
+      number,
+    ),
   passTime: () => {},
 })

@@ -4,10 +4,12 @@ import { DeviceHost } from '../../../daemon/devices/device-host.ts'
 import { listDevices, writeDeviceList } from '../../../daemon/devices/device-list-file.ts'
 import { DevicesInBirth } from '../../../daemon/devices/devices-in-birth.ts'
 import { devicesService } from '../../../daemon/services/devices.ts'
+import { createDeviceId } from '../../../devices/device-id.ts'
 import { Announce } from '../../../shared/wire/announce.ts'
 import { DevicesBody, MAX_DEVICES } from '../../../shared/wire/device.ts'
 import { MAX_PACKET_BYTES } from '../../../shared/wire/topics.ts'
 import { silent } from '../../support/cell.ts'
+import { DEV_A, DEV_B } from '../../support/device-ids.ts'
 import { FakeLink } from '../../support/fake-link.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { NOW } from '../commands/rig.ts'
@@ -29,13 +31,13 @@ const createHost = (link: FakeLink, lines: unknown[] = []) => {
 
 t.test('a birth lists each device with its limits, and each profile once', async t => {
   const link = new FakeLink()
-  link.add('dev_a', { envelope: { max_speed_m_s: 1 } })
-  link.add('dev_b', { site: 'yard', available: false, reason: 'no route' })
+  link.add(DEV_A, { envelope: { max_speed_m_s: 1 } })
+  link.add(DEV_B, { site: 'yard', available: false, reason: 'no route' })
   const host = createHost(link)
   host.setEnvelopes({ fleet: { max_speed_m_s: 2 }, sites: { yard: { min_separation_m: 1 } } })
   const birth = Announce.parse(new DevicesInBirth(host, silent).addTo(CELL))
   t.match(birth.devices, [
-    { device_id: 'dev_a', site: 'hall', available: true, envelope: { max_speed_m_s: 1 } },
+    { device_id: DEV_A, site: 'hall', available: true, envelope: { max_speed_m_s: 1 } },
     { site: 'yard', reason: 'no route', envelope: { max_speed_m_s: 2, min_separation_m: 1 } },
   ])
   t.match(birth.device_profiles, [{ profile: 'fake-cart', verbs: { length: 3 } }])
@@ -48,8 +50,8 @@ t.test('a birth fits into a packet, whatever the devices, and says what it leave
   const link = new FakeLink()
   const area = Array.from({ length: 64 }, (_, n): [number, number] => [n + 0.123456, n * 7])
   const envelope = { geofences: [{ frame: 'local' as const, area, keep_out: [area] }] }
-  link.add('dev_long', { name: 'x'.repeat(129) })
-  for (let n = 0; n <= MAX_DEVICES; n++) link.add(`dev_${n}`, { envelope })
+  link.add(createDeviceId('long'), { name: 'x'.repeat(129) })
+  for (let n = 0; n <= MAX_DEVICES; n++) link.add(createDeviceId(String(n)), { envelope })
   const inBirth = new DevicesInBirth(createHost(link, lines), logTo(lines))
   const birth = Announce.parse(inBirth.addTo(CELL))
   const bytes = Buffer.byteLength(JSON.stringify(birth))
@@ -98,28 +100,28 @@ const serve = (t: Test, link: FakeLink) => {
 
 t.test('a connect brings all states, and each interval only those that changed', async t => {
   const link = new FakeLink()
-  link.add('dev_a')
-  link.add('dev_b')
-  link.set('dev_a', NOW, { x_m: 1 })
-  link.set('dev_b', NOW, { x_m: 1 })
+  link.add(DEV_A)
+  link.add(DEV_B)
+  link.set(DEV_A, NOW, { x_m: 1 })
+  link.set(DEV_B, NOW, { x_m: 1 })
   const { start, published, connect, pass, listChanges } = serve(t, link)
   const idsOf = (body: DevicesBody | undefined) => body?.states.map(({ device_id }) => device_id)
   await start()
   connect()
   await waitUntil('all are published', async () => published.length === 1)
-  t.strictSame(idsOf(published[0]), ['dev_a', 'dev_b'])
-  link.set('dev_a', NOW, { x_m: 2 })
+  t.strictSame(idsOf(published[0]), [DEV_A, DEV_B])
+  link.set(DEV_A, NOW, { x_m: 2 })
   pass()
   await waitUntil('the first interval ends', async () => published.length === 2)
-  link.set('dev_b', NOW, { x_m: 2 })
-  link.set('dev_b', NOW, { x_m: 3 })
+  link.set(DEV_B, NOW, { x_m: 2 })
+  link.set(DEV_B, NOW, { x_m: 3 })
   t.equal(published.length, 2, 'nothing before the interval ends')
   pass()
   await waitUntil('the second interval ends', async () => published.length === 3)
-  t.strictSame(idsOf(published[2]), ['dev_b'])
+  t.strictSame(idsOf(published[2]), [DEV_B])
   t.match(published[2], { states: [{ readings: { x_m: { value: 3 } } }] })
   t.strictSame(listChanges, [])
-  link.add('dev_b', { available: false })
+  link.add(DEV_B, { available: false })
   pass()
   await waitUntil('the change of the list is told', async () => listChanges.length === 1)
 })
@@ -139,14 +141,14 @@ t.test('shoald devices prints what the daemon has listed, and whether it runs', 
   t.match(await run(), { code: 69, text: /No daemon runs with the state folder/ })
   const link = new FakeLink()
   const now = Date.now()
-  link.add('dev_a', { name: 'rover-1' })
-  link.add('dev_b', { name: 'arm', available: false, reason: 'no route' })
-  link.set('dev_a', now - 4000, { x_m: 1 })
+  link.add(DEV_A, { name: 'rover-1' })
+  link.add(DEV_B, { name: 'arm', available: false, reason: 'no route' })
+  link.set(DEV_A, now - 4000, { x_m: 1 })
   await writeDeviceList(stateDir, listDevices(createHost(link), now))
   const { code, text } = await run()
   t.equal(code, 0)
-  t.match(text, /rover-1 +dev_a +fake-cart +hall +\d+ s ago +available\n/)
-  t.match(text, /arm +dev_b +fake-cart +hall +never +not available: no route\n/)
+  t.match(text, /rover-1 +dev_\w+ +fake-cart +hall +\d+ s ago +available\n/)
+  t.match(text, /arm +dev_\w+ +fake-cart +hall +never +not available: no route\n/)
   await writeDeviceList(stateDir, listDevices(createHost(link), now - 60_000))
   const old = await run('--format', 'json')
   t.equal(old.code, 69)

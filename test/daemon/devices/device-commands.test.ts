@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { DeviceHost, type DeviceHostParts } from '../../../daemon/devices/device-host.ts'
 import { createStoppableDevices } from '../../../daemon/devices/stoppable-host.ts'
 import { watchPresence } from '../../../daemon/devices/watch-presence.ts'
+import { createDeviceId } from '../../../devices/device-id.ts'
 import type { Command } from '../../../shared/wire/command.ts'
 import { DryRun } from '../../../shared/wire/plan-part.ts'
 import { approvalFor } from '../../support/approval-for.ts'
@@ -9,7 +10,7 @@ import { silent } from '../../support/cell.ts'
 import { FakeLink } from '../../support/fake-link.ts'
 import { command, coordinatorSigner, NOW, rig } from '../commands/rig.ts'
 
-const ROVER = 'dev_rover'
+const ROVER = createDeviceId('rover')
 const TO = { x_m: 3, y_m: 4 }
 const AREA: [number, number][] = [
   [-10, -10],
@@ -48,7 +49,7 @@ t.test('a verb of a device is planned by its profile and sent as planned', async
   const { obey, plan, approve, link } = await cellWithCart(t)
   const { part } = await plan()
   t.match(part, { device_id: ROVER, verb: 'drive-to', hazard: 'unsafe' })
-  t.strictSame(part.operations, [{ topic: 'dev_rover/goal', ...{ x: 3, y: 4 }, speed: 1 }])
+  t.strictSame(part.operations, [{ topic: `${ROVER}/goal`, ...{ x: 3, y: 4 }, speed: 1 }])
   t.match(part.bounds, { motion: { max_speed_m_s: 1 }, envelope: /^[0-9a-f]{64}$/ })
   t.strictSame(link.executed, [], 'a dry run sends nothing')
   t.match(await obey(approve({ part } as DryRun)), { state: 'succeeded' })
@@ -89,7 +90,7 @@ t.test('unreadable limits of the coordinator leave only what reads or is urgent'
 t.test('an unknown device or verb, and a device that is away or locked, are refused', async t => {
   const { obey, link, createCommand } = await cellWithCart(t)
   const dry = (changes: Partial<Command>) => obey(createCommand({ mode: 'dry', ...changes }))
-  t.match(await dry({ device_id: 'dev_other' }), { reason: 'unknown_device' })
+  t.match(await dry({ device_id: createDeviceId('other') }), { reason: 'unknown_device' })
   t.match(await dry({ verb: 'fly' }), { reason: 'unknown_verb' })
   t.match(await dry({ verb: 'constructor' }), { reason: 'unknown_verb' })
   link.add(ROVER, { writable: false, reason: 'locked by its vendor' })

@@ -2,6 +2,7 @@ import t from 'tap'
 import { DeviceHost } from '../../../daemon/devices/device-host.ts'
 import deviceEnvelope from '../../../daemon/devices/questions/device-envelope.ts'
 import type { DeviceQuestionContext } from '../../../daemon/devices/questions/device-question.ts'
+import { createDeviceId } from '../../../devices/device-id.ts'
 import { silent } from '../../support/cell.ts'
 import { cart, FakeLink } from '../../support/fake-link.ts'
 
@@ -10,7 +11,7 @@ t.test('a cell answers the limits of a device with the source of each', async t 
   const drive = { ...cart.verbs['drive-to'], envelope: { max_speed_m_s: 0.5 } }
   const profile = { ...cart, verbs: { ...cart.verbs, 'drive-to': drive } as typeof cart.verbs }
   const fence = { frame: 'local' as const, max_altitude_m: 3 }
-  link.add('dev_rover', { profile, envelope: { max_speed_m_s: 1, geofences: [fence] } })
+  link.add(createDeviceId('rover'), { profile, envelope: { max_speed_m_s: 1, geofences: [fence] } })
   const host = new DeviceHost({
     config: { site: 'north', envelope: { max_speed_m_s: 2 } },
     envelopes: { fleet: { min_separation_m: 1 } },
@@ -25,7 +26,7 @@ t.test('a cell answers the limits of a device with the source of each', async t 
     for await (const event of deviceEnvelope.ask({ device_id }, context)) events.push(event)
     return events
   }
-  t.strictSame(await ask('dev_rover'), [
+  t.strictSame(await ask(createDeviceId('rover')), [
     {
       type: 'item',
       value: {
@@ -38,5 +39,5 @@ t.test('a cell answers the limits of a device with the source of each', async t 
       },
     },
   ])
-  await t.rejects(ask('dev_other'), { code: 'not_found' })
+  await t.rejects(ask(createDeviceId('other')), { code: 'not_found' })
 })

@@ -1,7 +1,9 @@
 import t, { type Test } from 'tap'
 import * as z from 'zod'
 import type { Verb } from '../../../daemon/commands/verb.ts'
+import { createDeviceId } from '../../../devices/device-id.ts'
 import type { Ack, Command } from '../../../shared/wire/command.ts'
+import { DEV_A, DEV_B } from '../../support/device-ids.ts'
 import { command, rig } from '../commands/rig.ts'
 import { cellWith, device, engaged } from './scene.ts'
 
@@ -59,7 +61,7 @@ const movingCell = async (t: Test, ids: string[]) => {
 }
 
 t.test('an e-stop ends the running verbs of every busy lane, before the disk has it', async t => {
-  const ids = Array.from({ length: LANES }, (_, at) => `dev_${at}`)
+  const ids = Array.from({ length: LANES }, (_, at) => createDeviceId(String(at)))
   const { executor, estop, stopped, aborted, disk, endOf } = await movingCell(t, ids)
   const moves = ids.map(id => target(id, 'move', 'caution'))
   const waiting = ids.map(id => target(id, 'lights', 'safe'))
@@ -77,30 +79,30 @@ t.test('an e-stop ends the running verbs of every busy lane, before the disk has
 })
 
 t.test('a held device reads, stops and plans, and does nothing else', async t => {
-  const { obey, estop } = await movingCell(t, ['dev_a', 'dev_b'])
-  const stop = engaged({ scope: 'device', target: 'dev_a' })
+  const { obey, estop } = await movingCell(t, [DEV_A, DEV_B])
+  const stop = engaged({ scope: 'device', target: DEV_A })
   await estop.apply({ version: 1, engaged: [stop], released: [] })
-  t.match(await obey(target('dev_a', 'look', 'read')), { state: 'succeeded' })
-  t.match(await obey(target('dev_a', 'hold', 'safe')), { state: 'succeeded' })
-  t.match(await obey(target('dev_b', 'lights', 'safe')), { state: 'succeeded' })
-  const dry = command({ device_id: 'dev_a', verb: 'move', hazard: 'caution', mode: 'dry' })
+  t.match(await obey(target(DEV_A, 'look', 'read')), { state: 'succeeded' })
+  t.match(await obey(target(DEV_A, 'hold', 'safe')), { state: 'succeeded' })
+  t.match(await obey(target(DEV_B, 'lights', 'safe')), { state: 'succeeded' })
+  const dry = command({ device_id: DEV_A, verb: 'move', hazard: 'caution', mode: 'dry' })
   t.match(await obey(dry), { state: 'succeeded' })
-  const refused = await obey(target('dev_a', 'lights', 'safe'))
+  const refused = await obey(target(DEV_A, 'lights', 'safe'))
   t.match(refused, { state: 'rejected', reason: 'estopped' })
-  t.match(refused?.message, `e-stop ${stop.estop_id} holds name of dev_a (dev_a): smoke`)
+  t.match(refused?.message, `e-stop ${stop.estop_id} holds name of ${DEV_A} (${DEV_A}): smoke`)
 })
 
 t.test('an e-stop during the checks of a command keeps it from running', async t => {
-  const { obey, estop, checks } = await movingCell(t, ['dev_a'])
+  const { obey, estop, checks } = await movingCell(t, [DEV_A])
   checks.run = async () => {
     await estop.engage({ reason: 'smoke', by: 'local:ann' })
   }
-  t.match(await obey(target('dev_a', 'move', 'caution')), { state: 'failed', reason: 'estopped' })
+  t.match(await obey(target(DEV_A, 'move', 'caution')), { state: 'failed', reason: 'estopped' })
 })
 
 t.test('a stop of a site ends the verb of a device that was withdrawn while it ran', async t => {
-  const { executor, estop, devices, endOf } = await movingCell(t, ['dev_a', 'dev_b'])
-  const move = target('dev_a', 'move', 'caution')
+  const { executor, estop, devices, endOf } = await movingCell(t, [DEV_A, DEV_B])
+  const move = target(DEV_A, 'move', 'caution')
   await executor.receive(move)
   devices.shift()
   const stop = engaged({ scope: 'site', target: 'hall' })
@@ -110,18 +112,18 @@ t.test('a stop of a site ends the verb of a device that was withdrawn while it r
 })
 
 t.test('a stop holds a device that was withdrawn when it comes back', async t => {
-  const { obey, estop, devices, stopped } = await movingCell(t, ['dev_a', 'dev_b'])
+  const { obey, estop, devices, stopped } = await movingCell(t, [DEV_A, DEV_B])
   const [gone] = devices.splice(0, 1)
-  for (const held of ['dev_a', null]) {
+  for (const held of [DEV_A, null]) {
     const scope = held === null ? ('all' as const) : ('device' as const)
     const stop = engaged({ scope, target: held })
     await estop.apply({ version: 1, engaged: [stop], released: [] })
     await estop.retry()
-    t.notOk(stopped.includes('dev_a'), 'nobody can stop it while it is away')
+    t.notOk(stopped.includes(DEV_A), 'nobody can stop it while it is away')
     if (gone !== undefined) devices.push(gone)
-    t.match(await obey(target('dev_a', 'move', 'caution')), { reason: 'estopped' })
+    t.match(await obey(target(DEV_A, 'move', 'caution')), { reason: 'estopped' })
     await estop.retry()
-    t.ok(stopped.includes('dev_a'), 'it is stopped when it comes back')
+    t.ok(stopped.includes(DEV_A), 'it is stopped when it comes back')
     devices.pop()
     stopped.length = 0
     await estop.retry()

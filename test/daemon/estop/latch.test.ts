@@ -1,5 +1,7 @@
 import t from 'tap'
+import { createDeviceId } from '../../../devices/device-id.ts'
 import { MAX_STOPS } from '../../../shared/wire/estop.ts'
+import { DEV_A, DEV_B } from '../../support/device-ids.ts'
 import { CELL, cellWith, device, engaged, memoryFile, NOW, released } from './scene.ts'
 
 const document = (
@@ -16,8 +18,8 @@ t.test('a stop is on the disk before it is latched, and its devices stop meanwhi
   const done = estop.engage({ reason: 'smoke', by: 'local:ann' }).then(() => {
     isLatched = true
   })
-  t.strictSame(stopped, ['dev_a', 'dev_b'], 'the devices stop in the same call')
-  t.ok(estop.findStop('dev_a'))
+  t.strictSame(stopped, [DEV_A, DEV_B], 'the devices stop in the same call')
+  t.ok(estop.findStop(DEV_A))
   await new Promise(setImmediate)
   t.notOk(isLatched)
   t.notOk(estop.isSaved)
@@ -29,12 +31,12 @@ t.test('a stop is on the disk before it is latched, and its devices stop meanwhi
 
 t.test('a scope holds the devices that it names', async t => {
   for (const [stop, ids] of [
-    [{ scope: 'all', target: null }, ['dev_a', 'dev_b']],
-    [{ scope: 'cell', target: CELL }, ['dev_a', 'dev_b']],
+    [{ scope: 'all', target: null }, [DEV_A, DEV_B]],
+    [{ scope: 'cell', target: CELL }, [DEV_A, DEV_B]],
     [{ scope: 'cell', target: 'cell_other' }, []],
-    [{ scope: 'site', target: 'hall' }, ['dev_a']],
+    [{ scope: 'site', target: 'hall' }, [DEV_A]],
     [{ scope: 'site', target: 'yard' }, []],
-    [{ scope: 'device', target: 'dev_b' }, ['dev_b']],
+    [{ scope: 'device', target: DEV_B }, [DEV_B]],
   ] as const)
     t.test(`${stop.scope} ${stop.target}`, async t => {
       const { estop, stoppedIds } = await cellWith()
@@ -46,13 +48,13 @@ t.test('a scope holds the devices that it names', async t => {
 t.test('a restart keeps every stop, and stops the devices again', async t => {
   const before = await cellWith()
   await before.estop.apply(document(4, [engaged({ scope: 'site', target: 'hall' })]))
-  await before.estop.engage({ deviceId: 'dev_b', reason: 'smoke', by: 'local:ann' })
+  await before.estop.engage({ deviceId: DEV_B, reason: 'smoke', by: 'local:ann' })
   const after = await cellWith(undefined, before)
-  t.strictSame(after.stopped, ['dev_a', 'dev_b'])
+  t.strictSame(after.stopped, [DEV_A, DEV_B])
   t.equal(after.estop.version, 4)
   const { estop_id } = after.estop.listStops().find(({ is_local }) => is_local) ?? {}
   t.strictSame(await after.estop.release({ reason: 'done', by: 'local:ann' }), [estop_id])
-  t.strictSame(after.stoppedIds(), ['dev_a'], 'the stop of the fleet stays')
+  t.strictSame(after.stoppedIds(), [DEV_A], 'the stop of the fleet stays')
   t.match(after.estop.listReleased(), [{ estop_id, reason: 'done', released_by: 'local:ann' }])
 })
 
@@ -68,9 +70,9 @@ t.test('a damaged latch holds the whole cell until it is released', async t => {
   ] as const)
     t.test(title, async t => {
       const memory = memoryFile(damaged)
-      t.strictSame((await cellWith(undefined, memory)).stoppedIds(), ['dev_a', 'dev_b'])
+      t.strictSame((await cellWith(undefined, memory)).stoppedIds(), [DEV_A, DEV_B])
       const again = await cellWith(undefined, memory)
-      t.strictSame(again.stoppedIds(), ['dev_a', 'dev_b'], 'also after another start')
+      t.strictSame(again.stoppedIds(), [DEV_A, DEV_B], 'also after another start')
       await again.estop.release({ reason: 'looked at', by: 'local:ann' })
       t.strictSame((await cellWith(undefined, memory)).stoppedIds(), [])
     })
@@ -81,7 +83,7 @@ t.test('a damaged latch holds the whole cell until it is released', async t => {
     }
     const { disk } = memoryFile()
     const at = await cellWith(undefined, { disk, file: { ...file, read } })
-    t.strictSame(at.stoppedIds(), ['dev_a', 'dev_b'])
+    t.strictSame(at.stoppedIds(), [DEV_A, DEV_B])
   })
 })
 
@@ -91,32 +93,32 @@ t.test('documents of the coordinator', async t => {
     const stop = engaged()
     await estop.apply(document(2, [stop]))
     await estop.apply(document(2, [stop]))
-    t.strictSame(stopped, ['dev_a', 'dev_b'])
+    t.strictSame(stopped, [DEV_A, DEV_B])
     t.equal(disk.writes, 1)
   })
 
   t.test('may come in another order: an older one neither engages nor releases', async t => {
     const { estop, stoppedIds } = await cellWith()
-    const [one, two] = [engaged(), engaged({ scope: 'device', target: 'dev_b' })]
+    const [one, two] = [engaged(), engaged({ scope: 'device', target: DEV_B })]
     await estop.apply(document(1, [one]))
     await estop.apply(document(3, [two], [released(one)]))
     await estop.apply(document(2, [one, two]))
-    t.strictSame(stoppedIds(), ['dev_b'])
+    t.strictSame(stoppedIds(), [DEV_B])
     await estop.apply(document(2, [], [released(two)]))
-    t.strictSame(stoppedIds(), ['dev_b'])
+    t.strictSame(stoppedIds(), [DEV_B])
   })
 
   t.test('end only the stops that they name', async t => {
     const { estop, stoppedIds } = await cellWith()
     const [one, two] = [engaged(), engaged()]
-    await estop.engage({ deviceId: 'dev_a', reason: 'smoke', by: 'local:ann' })
+    await estop.engage({ deviceId: DEV_A, reason: 'smoke', by: 'local:ann' })
     await estop.apply(document(1, [one, two]))
     await estop.apply(document(2, []))
     t.equal(estop.listStops().length, 3, 'a stop that is in neither list stays')
     await estop.apply(document(3, [], [released(one)]))
-    t.strictSame(stoppedIds(), ['dev_a', 'dev_b'], 'a newer stop stays')
+    t.strictSame(stoppedIds(), [DEV_A, DEV_B], 'a newer stop stays')
     await estop.apply(document(4, [], [released(two)]))
-    t.strictSame(stoppedIds(), ['dev_a'], 'a local stop stays')
+    t.strictSame(stoppedIds(), [DEV_A], 'a local stop stays')
   })
 
   t.test('of one version add up, as two coordinators may send them', async t => {
@@ -131,7 +133,7 @@ t.test('documents of the coordinator', async t => {
     disk.fault = new Error('no space left on device')
     const stop = document(1, [engaged()])
     await t.rejects(estop.apply(stop), { message: 'no space left on device' })
-    t.strictSame(stoppedIds(), ['dev_a', 'dev_b'])
+    t.strictSame(stoppedIds(), [DEV_A, DEV_B])
     t.notOk(estop.isSaved)
     disk.fault = undefined
     await estop.apply(stop)
@@ -143,12 +145,12 @@ t.test('documents of the coordinator', async t => {
 t.test('a full latch holds at least what it held before', async t => {
   const { estop, stoppedIds } = await cellWith()
   const others = Array.from({ length: MAX_STOPS }, (_, at) =>
-    engaged({ scope: 'device', target: `dev_${at}` }),
+    engaged({ scope: 'device', target: createDeviceId(String(at)) }),
   )
   await estop.apply(document(1, others))
-  await estop.apply(document(2, [engaged({ scope: 'device', target: 'dev_a' })]))
+  await estop.apply(document(2, [engaged({ scope: 'device', target: DEV_A })]))
   t.equal(estop.listStops().length, MAX_STOPS)
-  t.strictSame(stoppedIds(), ['dev_a', 'dev_b'])
+  t.strictSame(stoppedIds(), [DEV_A, DEV_B])
   for (let at = 0; at < 100; at++) await estop.engage({ reason: 'again', by: 'local:ann' })
   t.equal(estop.listStops().length, MAX_STOPS)
 })
@@ -156,45 +158,45 @@ t.test('a full latch holds at least what it held before', async t => {
 t.test('many local stops join one of the whole cell', async t => {
   const { estop } = await cellWith()
   for (let at = 0; at < 100; at++)
-    await estop.engage({ deviceId: `dev_${at}`, reason: 'again', by: 'local:ann' })
+    await estop.engage({ deviceId: createDeviceId(String(at)), reason: 'again', by: 'local:ann' })
   t.equal(estop.listStops().length, 33)
   t.equal(estop.listStops().at(-1)?.scope, 'all')
 })
 
 t.test('a device that does not come to rest is named, and stopped again', async t => {
-  const { estop, state, stopped } = await cellWith([device('dev_a'), device('dev_b')])
+  const { estop, state, stopped } = await cellWith([device(DEV_A), device(DEV_B)])
   state.stop = async id => {
-    if (id === 'dev_b') throw new Error('no answer')
+    if (id === DEV_B) throw new Error('no answer')
   }
   await estop.engage({ reason: 'smoke', by: 'local:ann' })
   await estop.retry()
-  t.match(estop.listStops(), [{ failed: [{ device_id: 'dev_b', reason: 'no answer' }] }])
-  t.strictSame(stopped, ['dev_a', 'dev_b', 'dev_b'])
+  t.match(estop.listStops(), [{ failed: [{ device_id: DEV_B, reason: 'no answer' }] }])
+  t.strictSame(stopped, [DEV_A, DEV_B, DEV_B])
   state.stop = async () => {}
   await estop.retry()
   t.match(estop.listStops(), [{ failed: [], engaged_at: NOW }])
 })
 
 t.test('a held device is stopped at each return, however short it was away', async t => {
-  const [staying, roaming] = [device('dev_a'), device('dev_b')]
+  const [staying, roaming] = [device(DEV_A), device(DEV_B)]
   const devices = [staying, roaming]
   const { estop, state, stopped } = await cellWith(devices)
   state.change()
   t.strictSame(stopped, [], 'nothing is held yet')
   await estop.engage({ reason: 'smoke', by: 'local:ann' })
   state.change()
-  t.strictSame(stopped, ['dev_a', 'dev_b'], 'a reading is no return')
+  t.strictSame(stopped, [DEV_A, DEV_B], 'a reading is no return')
 
   devices.pop()
   state.change()
   devices.push(roaming)
   state.change()
-  t.strictSame(stopped.slice(2), ['dev_b'], 'it was withdrawn')
+  t.strictSame(stopped.slice(2), [DEV_B], 'it was withdrawn')
   for (const isAvailable of [false, true]) {
     roaming.isAvailable = isAvailable
     state.change()
   }
-  t.strictSame(stopped.slice(3), ['dev_b'], 'its link lost it')
+  t.strictSame(stopped.slice(3), [DEV_B], 'its link lost it')
   await estop.retry()
   t.equal(stopped.length, 4)
 })

@@ -5,6 +5,7 @@ import type { StoppableDevice } from '../../../daemon/estop/stoppable-devices.ts
 import { newId } from '../../../shared/ids.ts'
 import type { EngagedStop, ReleasedStop } from '../../../shared/wire/estop.ts'
 import { silent } from '../../support/cell.ts'
+import { DEV_A, DEV_B } from '../../support/device-ids.ts'
 
 export const CELL = newId('cell')
 export const NOW = 1_800_000_000_000
@@ -34,7 +35,7 @@ export const device = (deviceId: string, site: string | null = null): StoppableD
 
 /** A cell with devices; what was stopped is noted in order. */
 export const cellWith = async (
-  devices: StoppableDevice[] = [device('dev_a', 'hall'), device('dev_b')],
+  devices: StoppableDevice[] = [device(DEV_A, 'hall'), device(DEV_B)],
   memory = memoryFile(),
 ) => {
   const stopped: string[] = []

@@ -11,6 +11,7 @@ import {
   signEstop,
 } from '../../../shared/wire/estop.ts'
 import { silent } from '../../support/cell.ts'
+import { DEV_A } from '../../support/device-ids.ts'
 import { CELL, cellWith, engaged, NOW } from './scene.ts'
 
 const coordinator = createSigner(generatePrivateKey())
@@ -97,7 +98,7 @@ t.test('a document that the coordinator did not sign for this cell changes nothi
     ['another key', document({}, createSigner(generatePrivateKey()))],
     ['another key with the name of the right one', { ...document({}, cell), key_id: good.key_id }],
     ['another cell', document({ cell_id: newId('cell') })],
-    ['a changed stop', { ...good, engaged: [engaged({ scope: 'device', target: 'dev_a' })] }],
+    ['a changed stop', { ...good, engaged: [engaged({ scope: 'device', target: DEV_A })] }],
     ['a changed version', { ...good, version: 9 }],
     ['a field that was added', { ...good, also: 1 }],
     ['no signature', { ...good, signature: undefined }],

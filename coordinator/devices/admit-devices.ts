@@ -1,0 +1,42 @@
+import { DEVICE_ID } from '../../shared/ids.ts'
+
+/** A device of a birth that is not served, with its name and the reason. */
+export interface RefusedDevice {
+  name: string
+  reason: string
+}
+
+/** Longest name in a refusal; it comes from a cell and is shown to people. */
+const MAX_NAME = 64
+
+/**
+ * Splits the devices of a birth from those that would answer for others: an id of another form could
+ * be the name of a device, and a name of the form of an id could be the id of one. The cell is served
+ * with the rest. Everything else about the body is left to its schema.
+ */
+export const admitDevices = (body: unknown): { body: unknown; refused: RefusedDevice[] } => {
+  const { devices } = (body ?? {}) as { devices?: unknown }
+  if (!Array.isArray(devices)) return { body, refused: [] }
+  const seen = new Set<unknown>()
+  const refused: RefusedDevice[] = []
+  const admitted = devices.filter(device => {
+    const { device_id, name } = (device ?? {}) as Record<string, unknown>
+    const reason = findFault(device_id, name, seen)
+    seen.add(device_id)
+    if (reason === undefined) return true
+    refused.push({ name: shorten(name ?? device_id), reason })
+    return false
+  })
+  return { body: { ...(body as object), devices: admitted }, refused }
+}
+
+const findFault = (id: unknown, name: unknown, seen: ReadonlySet<unknown>): string | undefined => {
+  if (typeof id !== 'string' || !DEVICE_ID.test(id))
+    return `its id ${shorten(id)} is not dev_ and twenty hexadecimal digits`
+  if (seen.has(id)) return `another device of the cell has its id ${id}`
+  if (typeof name === 'string' && DEVICE_ID.test(name) && name !== id)
+    return 'its name has the form of the id of another device'
+  return undefined
+}
+
+const shorten = (text: unknown): string => JSON.stringify(text ?? null).slice(0, MAX_NAME)
