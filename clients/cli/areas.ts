@@ -12,6 +12,8 @@ const AREAS: Record<string, readonly string[]> = {
     'routing',
     'commands',
     'devices',
+    'estop',
+    'release',
     'swarm',
     'mqtt',
     'discover',

@@ -108,7 +108,7 @@ const showStep = ({ code, message }: ShoalError, command: Command): string | und
   if (code !== 'conflict') return undefined
   const stop = heldBy(message)
   if (stop !== undefined)
-    return `shoal devices estops lists the stops; a person releases this one with: shoal devices release --estop-id ${stop} --reason …`
+    return `shoal devices estops lists the stops; a person releases this one with: shoal release ${stop}`
   if (/ matches \d+ devices: /.test(message)) return 'shoal devices list shows their names and ids'
   // the message names the command itself, maybe for another object than the arguments do
   if (/[;,] shoal [a-z]+ show /.test(message)) return undefined

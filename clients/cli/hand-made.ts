@@ -18,6 +18,14 @@ const PARTS: Record<string, () => Promise<AddCommands>> = {
     const { addModelList } = await import('./model-commands.ts')
     return (program, env, run) => addModelList(program, run, () => thisTerminal(env))
   },
+  estop: async () => {
+    const { addEstop } = await import('./estop.ts')
+    return (program, env, run) => addEstop(program, run, () => thisTerminal(env))
+  },
+  release: async () => {
+    const { addRelease } = await import('./estop.ts')
+    return (program, env, run) => addRelease(program, run, () => thisTerminal(env))
+  },
   chat: async () => {
     const { addChat } = await import('./chat.ts')
     return (program, _env, run) => addChat(program, run)

@@ -66,7 +66,7 @@ const describeLateDelivery = ({ expires_at }: DeviceCommand): string => {
 }
 
 const OWN_STOP =
-  'the device may still move: use its own emergency stop, or run on the machine of the cell: shoald estop --reason …'
+  'the device may still move: use its own emergency stop, or run on the machine of the cell: shoald estop'
 
 /** Name of a cell and whether it is connected; its id where the coordinator does not say. */
 const factsOf = async (api: Pick<Api, 'get'>, cellId: string): Promise<CellFacts> => {
@@ -81,6 +81,8 @@ const AWAY = ['dead', 'stopped', 'suspect', 'unknown']
 interface Estop {
   estop_id: string
   released_at: string | null
+  /** Further stops of the same call; absent in the answer of a release. */
+  also?: Estop[]
   cells: {
     missing: {
       cell_id: string
@@ -102,7 +104,8 @@ const isEstop = (answer: unknown): answer is Estop => {
 /** Most cells that an error names. */
 const MAX_NAMED = 10
 
-const describeEstop = ({ cells: { missing }, released_at }: Estop): GuidedError | undefined => {
+const describeEstop = ({ also = [], cells, released_at }: Estop): GuidedError | undefined => {
+  const missing = [cells, ...also.map(one => one.cells)].flatMap(one => one.missing)
   if (missing.length === 0) return undefined
   const named = missing.slice(0, MAX_NAMED).map(({ name, cell_id, is_connected, is_supported }) => {
     const why = is_connected ? (is_supported ? 'no answer yet' : 'no e-stop') : 'not connected'

@@ -22,9 +22,9 @@ export const ESTOP_HELP = {
     '(no word)        engages an e-stop, which stays until it is released',
     'status           lists the stops that are latched on this cell',
     'release          releases the stops that were engaged on this machine',
-    '--device NAME    stops one device, by its name or id, in place of the whole cell',
+    '--device NAME    stops the devices of this name or id in place of the whole cell',
     '--id ESTOP       releases this one stop; one of the fleet comes back while it is in force there',
-    '--reason TEXT    needed, except for status',
+    '--reason TEXT    for the people who see the stop; never needed',
   ],
 }
 
@@ -57,14 +57,16 @@ const toRequest = (
   const by = `local:${userInfo().username}`.slice(0, 128)
   const { data } = LocalRequest.safeParse({
     action,
-    reason,
     by,
+    ...(reason !== undefined && { reason }),
     ...(device !== undefined && { device }),
     ...(id !== undefined && { estop_id: id }),
   })
   if (data !== undefined && more.length === 0) return data
-  const why = reason === undefined ? '--reason is missing' : 'the arguments do not fit each other'
-  throw new ShoalError('wrong_usage', `${why}; ${ESTOP_HELP.usage}`)
+  throw new ShoalError(
+    'wrong_usage',
+    `the arguments do not fit each other; usage: ${ESTOP_HELP.usage}`,
+  )
 }
 
 /** Time for a daemon that starts or stops to open its socket, or to free its folder. */
@@ -133,7 +135,7 @@ If it runs with another folder, repeat this with --state-dir FOLDER.`
 }
 
 const NONE_RELEASED =
-  'Nothing was released: no stop was engaged on this machine. Release one of the fleet with shoal devices release, or here with --id.'
+  'Nothing was released: no stop was engaged on this machine. Release one of the fleet with shoal release, or here with --id.'
 
 const describeAnswer = (
   { action }: LocalRequest,

@@ -209,3 +209,28 @@ t.test('of the fields of a body, only the refused one is looked up', async t => 
   t.match(added, { code: 0, err: `rover is ${ROVER}\ndesk is ${DESK}\n` })
   t.match(calls().at(-1)?.body, { model: 'rover', on: [ROVER, DESK] })
 })
+
+t.test('an e-stop and its release need two words and no reason', async t => {
+  const [estop, release] = ['/v1/estop', '/v1/estop/release']
+  const done = { estop_id: 'est_1', released_at: null, cells: { asked: 1, missing: [] }, also: [] }
+  const document = createApiDocument([
+    ['POST', estop, { group: 'devices', verb: 'estop' }],
+    ['POST', release, { group: 'devices', verb: 'release' }],
+  ])
+  const { url, asked } = await fakeCoordinator(t, ({ path }) => {
+    if (path === '/v1/openapi.json') return [200, document]
+    return path === estop || path === release ? [200, done] : undefined
+  })
+  const env = { SHOAL_URL: url, SHOAL_KEY: 'k', XDG_CACHE_HOME: await temporaryFolder(t) }
+  for (const [words, path, body] of [
+    [['estop'], estop, { all: true }],
+    [['estop', 'rover-1', '--reason', 'smoke'], estop, { target: 'rover-1', reason: 'smoke' }],
+    [['release', 'est_1'], release, { estop_id: 'est_1' }],
+    [['devices', 'release', '--json', '{"estop_id":"est_1"}'], release, { estop_id: 'est_1' }],
+  ] as const) {
+    const { code, err } = await shoal(env, words)
+    t.equal(code, 0, err)
+    t.match(asked.at(-1), { method: 'POST', path })
+    t.strictSame(asked.at(-1)?.body, body, words.join(' '))
+  }
+})
