@@ -1,13 +1,14 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
-import { TopicName, TypedTopic, toAbsoluteTopic } from '../links/ros2/names.ts'
+import { TypedTopic, toAbsoluteTopic } from '../links/ros2/names.ts'
 import {
   createMotion,
   createPublish,
   createRead,
   MAX_DRIVE_SECONDS,
 } from '../links/ros2/operations.ts'
-import { createRest, createTwist, TwistType, type Velocity } from '../links/ros2/twist.ts'
+import { addStamp } from '../links/ros2/stamp.ts'
+import { createRest, createTwist, Drive, type Velocity } from '../links/ros2/twist.ts'
 import { type DeviceVerb, defineProfile, defineVerb, type PlanTarget } from '../profile.ts'
 import { SHARED_PROPERTIES } from '../properties.ts'
 
@@ -20,7 +21,7 @@ const DRIVE_TIMEOUT_S = MAX_DRIVE_SECONDS + 30
 const CALL_TIMEOUT_S = 30
 
 const Options = z.object({
-  drive: z.object({ topic: TopicName, msg_type: TwistType }),
+  drive: Drive,
   read_topics: z.array(TypedTopic),
 })
 const optionsOf = ({ options }: PlanTarget) => Options.parse(options)
@@ -83,7 +84,7 @@ export default defineProfile({
       atEstop: 'hold',
       plan: ({ linear_m_s, angular_rad_s, duration_s }, target) => {
         const { drive } = optionsOf(target)
-        const twist = createTwist(drive.msg_type, { linear_m_s, angular_rad_s })
+        const twist = createTwist(drive, { linear_m_s, angular_rad_s })
         const motion = { path: [], max_speed_m_s: Math.abs(linear_m_s), max_duration_s: duration_s }
         return {
           operations: [createMotion(drive, twist, duration_s), createRest(drive)],
@@ -103,7 +104,7 @@ export default defineProfile({
         if (isSame(topic, drive.topic)) throw refuse(`${topic} moves the base: use the verb drive`)
         if (read_topics.some(each => isSame(each.topic, topic)))
           throw refuse(`${topic} is a read-only topic of this robot`)
-        return { operations: [createPublish({ topic, msg_type }, data)] }
+        return { operations: [createPublish({ topic, msg_type }, addStamp(msg_type, data))] }
       },
     }),
     read: defineVerb({

@@ -1,19 +1,13 @@
 import * as z from 'zod'
 import { SafetyEnvelope } from '../../../shared/wire/safety-envelope.ts'
 import { TopicName, TypedTopic } from './names.ts'
-import { TwistType } from './twist.ts'
+import { Drive } from './twist.ts'
 
 /** A robot whose topics the tool reaches. */
 export const Ros2RobotConfig = z.strictObject({
   name: z.string().min(1).max(64).describe('Name of the device, and its identity on the cell.'),
   site: z.string().min(1).max(64).exactOptional().describe('Site, instead of that of the cell.'),
-  drive: z
-    .strictObject({
-      topic: TopicName.default('/cmd_vel'),
-      msg_type: TwistType.default('geometry_msgs/msg/Twist'),
-    })
-    .prefault({})
-    .describe('Topic of the velocity of its base.'),
+  drive: Drive.prefault({}).describe('Topic of the velocity of its base.'),
   battery: TopicName.exactOptional().describe('Topic of its sensor_msgs/msg/BatteryState.'),
   pose: TopicName.exactOptional().describe(
     'Topic of its nav_msgs/msg/Odometry, in the local frame of the site.',

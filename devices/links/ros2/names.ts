@@ -19,6 +19,14 @@ export const MessageType = z
     error: 'must be the type of a ROS 2 message, such as std_msgs/msg/String',
   })
 
+/** Frame of a message, as in the tree of transforms: `base_link`, `rover_1/base_link`. */
+export const FrameId = z
+  .string()
+  .max(255)
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*(?:\/[A-Za-z_][A-Za-z0-9_]*)*$/, {
+    error: 'must be the name of a frame, such as base_link',
+  })
+
 /** A topic with the type of its messages. */
 export const TypedTopic = z.strictObject({ topic: TopicName, msg_type: MessageType })
 export type TypedTopic = z.infer<typeof TypedTopic>

@@ -9,7 +9,7 @@ import { type LinkBench, testDeviceLink } from '../../contracts/device-link.ts'
 import { createLinkContext } from '../../support/link-context.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { publishHostile } from './ros2-hostile.ts'
-import { createStandInRos2 } from './stand-in-ros2.ts'
+import { createStandInRos2, publishAt } from './stand-in-ros2.ts'
 
 const ROBOT = {
   name: 'rover',
@@ -69,6 +69,8 @@ testDeviceLink(t, {
   hanging: { device: 'rover', verb: 'drive', params: SLOW },
 })
 
+const STAMPED = 'geometry_msgs/msg/TwistStamped'
+
 const planVerb = (verb: string, params: Record<string, Json>, drive = TWIST): Json[] => {
   const found = robot.verbs[verb]
   if (found === undefined) throw new Error(`no verb ${verb}`)
@@ -84,8 +86,21 @@ t.test('a drive is published for its time, and ends in zero velocity', async t =
     { argv: ['topic', 'pub', ...motion, '/cmd_vel', TWIST, twist] },
     { argv: ['topic', 'pub', '--once', '-w', '1', '/cmd_vel', TWIST, ZERO] },
   ])
-  const [, rest] = planVerb('drive', SLOW, 'geometry_msgs/msg/TwistStamped')
-  t.match(rest, { argv: { 7: `{"twist":${ZERO}}` } })
+})
+
+t.test('each message of a stamped type has its time and its frame', async t => {
+  const [motion, rest] = planVerb('drive', SLOW, STAMPED)
+  for (const operation of [motion, rest, ...planVerb('stop', {}, STAMPED)]) {
+    const [first, second] = [1, 2].map(sec => publishAt(operation, { sec, nanosec: 5 }))
+    t.match(first, { header: { stamp: { sec: 1, nanosec: 5 }, frame_id: 'base_link' } })
+    t.match(second, { header: { stamp: { sec: 2 } }, twist: { linear: { y: 0 } } })
+  }
+  const pose = { topic: '/goal', msg_type: 'geometry_msgs/msg/PoseStamped' }
+  const [plain] = planVerb('publish', { ...pose, data: { pose: {} } })
+  t.match(publishAt(plain, { sec: 3, nanosec: 0 }), { header: { stamp: { sec: 3 } }, pose: {} })
+  const header = { stamp: { sec: 9 }, frame_id: 'map' }
+  const [own] = planVerb('publish', { ...pose, data: { header } })
+  t.strictSame(publishAt(own, { sec: 3, nanosec: 0 }), { header }, 'a header that is given stays')
 })
 
 t.test('the hazard of a drive follows its velocity', async t => {

@@ -69,6 +69,18 @@ export const createStandInRos2 = (t: Pick<Test, 'teardown'>): StandInRos2 => {
   }
 }
 
+/**
+ * Message that the tool publishes at a time: it writes the time in place of `header: auto`, and of
+ * `now` where a time belongs (pub.py of ros2topic).
+ */
+export const publishAt = (operation: unknown, time: { sec: number; nanosec: number }): unknown => {
+  const { argv } = operation as { argv: string[] }
+  const message = JSON.parse(argv.at(-1) ?? '')
+  if (message.header === 'auto') message.header = { stamp: time }
+  else if (message.header?.stamp === 'now') message.header.stamp = time
+  return message
+}
+
 /** Each call is the number of its arguments, and these. */
 const splitCalls = (text: string): string[][] => {
   const words = text.split('\0')
