@@ -1,5 +1,8 @@
 import { execFileSync, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import t from 'tap'
@@ -8,6 +11,9 @@ import { writeDeviceConfig } from '../../bin/up/demo-devices.ts'
 import { DaemonConfig } from '../../daemon/config.ts'
 import { HttpLinkConfig } from '../../devices/links/http/config.ts'
 import { createHttpProfile } from '../../devices/links/http/http-generic.ts'
+import { HttpLink } from '../../devices/links/http/http-link.ts'
+import { createEnd, createLinkContext } from '../support/link-context.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
 const COPIED = ['coordinator', 'shared', 'discovery', 'devices', 'daemon', 'test/support']
@@ -69,4 +75,14 @@ t.test('each diff of CONTRIBUTING.md adds by itself what it says', async t => {
     heat?.plan({ celsius: 200 }, { device_id: 'dev_1', options: {}, envelope: {} }).operations,
     [{ method: 'PUT', url: 'http://127.0.0.1:8080/target', body: { celsius: 200 } }],
   )
+
+  const server = createServer((_request, response) => response.end('{"heater":{"celsius":180}}'))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const link = new HttpLink({ ...kiln, url: `http://127.0.0.1:${port}` }, createLinkContext(t))
+  link.start(createEnd(t))
+  await waitUntil('the kiln is read', () => link.list()[0]?.available)
+  const { readings } = link.readState(link.list()[0]?.deviceId ?? '') ?? {}
+  t.match(readings, { temperature_celsius: { value: 180 } })
 })

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { SafetyEnvelope } from '../../../shared/wire/safety-envelope.ts'
 import { DECLARED_VERB, DeclaredName, DeclaredProperties } from '../../declared/config.ts'
+import { refuseFaults } from '../../declared/faults.ts'
 import { FINGERPRINT, normalizeFingerprint } from '../../net/dial.ts'
 
 /** Path with query, below the address of the device; `{name}` stands for a parameter. */
@@ -9,8 +10,7 @@ const Path = z
   .max(1024)
   .regex(/^\/[\x21-\x7e]*$/, 'must begin with / and have no blanks')
 
-/** A device with an HTTP interface. */
-export const HttpLinkConfig = z.strictObject({
+const Config = z.strictObject({
   kind: z.literal('http'),
   name: DeclaredName,
   url: z
@@ -72,4 +72,15 @@ export const HttpLinkConfig = z.strictObject({
     .exactOptional()
     .describe('Verb without parameters that an e-stop sends; none when absent.'),
 })
-export type HttpLinkConfig = z.infer<typeof HttpLinkConfig>
+export type HttpLinkConfig = z.infer<typeof Config>
+
+/** A device with an HTTP interface. */
+export const HttpLinkConfig = Config.superRefine(
+  refuseFaults<HttpLinkConfig>(({ path, body = null }) => ({ path, body })),
+).superRefine(({ state, properties }, context) => {
+  if (state !== undefined || Object.keys(properties).length === 0) return
+  const message =
+    'is missing, so the properties are never read: add the path that returns them as JSON, such as ' +
+    'state: { path: /state }'
+  context.addIssue({ code: 'custom', path: ['state'], message })
+})

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { PropertyName, PropertyValue } from '../../../shared/wire/device.ts'
 import { SafetyEnvelope } from '../../../shared/wire/safety-envelope.ts'
 import { DECLARED_VERB, DeclaredName, DeclaredProperty } from '../../declared/config.ts'
+import { refuseFaults } from '../../declared/faults.ts'
 import { BROKER_FIELDS } from '../../mqtt/broker-config.ts'
 import { isPlainTopic } from '../../mqtt/topics.ts'
 
@@ -16,8 +17,7 @@ const TopicPrefix = z
   .max(128)
   .regex(/^[^+#/$\p{Cc}][^+#\p{Cc}]*[^+#/\p{Cc}]$/u)
 
-/** A device that announces itself in no known way. */
-export const GenericDevice = z.strictObject({
+const Device = z.strictObject({
   name: DeclaredName,
   site: z.string().max(64).exactOptional(),
   envelope: SafetyEnvelope.exactOptional(),
@@ -53,7 +53,12 @@ export const GenericDevice = z.strictObject({
     .exactOptional()
     .describe('Verb without parameters that an e-stop sends; none when absent.'),
 })
-export type GenericDevice = z.infer<typeof GenericDevice>
+export type GenericDevice = z.infer<typeof Device>
+
+/** A device that announces itself in no known way. */
+export const GenericDevice = Device.superRefine(
+  refuseFaults<GenericDevice>(({ topic, payload }) => ({ topic, payload })),
+)
 
 /** An MQTT broker and the devices behind it. */
 export const MqttLinkConfig = z.strictObject({

@@ -24,6 +24,42 @@ t.test('two devices with one name are refused with both keys', async t => {
   t.ok(DaemonConfig.safeParse({ devices: { links: [BROKER, another] } }).success, 'brokers may')
 })
 
+const describe = (link: object): (string | undefined)[] => {
+  const values = { devices: { links: [link] } }
+  const { issues = [] } = DaemonConfig.safeParse(values).error ?? {}
+  return issues.map(issue => describeConfigFault(DaemonConfig, values, issue))
+}
+
+t.test('a declared device whose parts do not fit together is refused at the start', async t => {
+  const kiln = {
+    kind: 'http',
+    name: 'kiln',
+    url: 'http://127.0.0.1:8080',
+    properties: { temperature_celsius: {} },
+  }
+  t.match(describe(kiln), [/^devices\.links\.0\.state: is missing.*: add the path.*\/state \}$/])
+  t.strictSame(describe({ ...kiln, properties: {} }), [])
+  t.strictSame(describe({ ...kiln, state: { path: '/state' } }), [])
+
+  const heat = { description: 'Heat.', path: '/heat/{program}', body: { to: '{celcius}' } }
+  const params = { celsius: { type: 'number' } }
+  const verbs = { heat: { ...heat, params } }
+  const faulty = { ...kiln, state: { path: '/state' }, verbs, estop_verb: 'of' }
+  t.match(describe(faulty), [
+    /verbs\.heat\.path .*\{program\}, which is no parameter of heat/,
+    /verbs\.heat\.body .*\{celcius\}/,
+    /estop_verb .*of is no verb of this device/,
+  ])
+  t.match(describe({ ...faulty, estop_verb: 'heat' }).at(-1), /heat has parameters/)
+
+  const off = { description: 'Off.', topic: 'a/set', payload: 'OFF' }
+  const confirm = { property: 'on', value: false }
+  const device = { name: 'laser', verbs: { off: { ...off, confirm } }, estop_verb: 'off' }
+  t.match(describe({ ...BROKER, devices: [device] }), [/off\.confirm\.property .*declare it/])
+  const on = { topic: 'a/state', type: 'boolean' }
+  t.strictSame(describe({ ...BROKER, devices: [{ ...device, properties: { on } }] }), [])
+})
+
 t.test('a missing file of a link is found with its key and file', async t => {
   const folder = t.testdir()
   const [secret, empty] = [join(folder, 'secret'), join(folder, 'empty')]
