@@ -11,9 +11,20 @@ export const metricRegistry = (metrics: readonly Metric[]): Registry => {
   return registry
 }
 
+/**
+ * Gauges of prom-client whose suffix is that of a counter, which `promtool check metrics` refuses.
+ * Each is the sum of the metric of the same name without the suffix.
+ */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+]
+
 /** The process, its memory and its event loop, in prom-client's own names; for a process's life. */
 export const addProcessMetrics = (registry: Registry): Registry => {
   collectDefaultMetrics({ register: registry })
+  for (const name of MISNAMED) registry.removeSingleMetric(name)
   return registry
 }
 

@@ -2,13 +2,16 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Registry } from 'prom-client'
 import t from 'tap'
+import { parse } from 'yaml'
 import { Budgets } from '../../coordinator/budgets/budgets.ts'
 import { LimitsConfig } from '../../coordinator/budgets/limits-config.ts'
 import { coordinatorMetrics, createFigures } from '../../coordinator/metrics/figures.ts'
-import { addProcessMetrics } from '../../coordinator/metrics/registry.ts'
+import { addProcessMetrics, metricRegistry } from '../../coordinator/metrics/registry.ts'
 import { engineMetrics } from '../../daemon/inference/engine-metrics.ts'
 import { cellMetrics } from '../../daemon/metrics/cell-metrics.ts'
+import { prometheusText } from '../../daemon/metrics/prometheus-text.ts'
 import type { Metric } from '../../shared/metrics/metric.ts'
+import { lintMetrics } from '../support/lint-metrics.ts'
 
 /* docs/metrics.md names every metric there is. */
 
@@ -66,4 +69,31 @@ t.test('names, units and labels follow the Prometheus conventions', async t => {
     [...coordinator, ...cell].filter(metric => !isAsWanted(metric)).map(({ name }) => name),
     [],
   )
+})
+
+t.test('what coordinator and cell expose passes the rules of promtool', async t => {
+  const exposed = await addProcessMetrics(metricRegistry(coordinator)).metrics()
+  t.strictSame(lintMetrics(exposed), [])
+  t.strictSame(lintMetrics(prometheusText(cell)), [])
+  for (const [text, problem] of [
+    ['# HELP a_total A.\n# TYPE a_total gauge\na_total 1\n', /only counters/],
+    ['# HELP a A.\n# TYPE a counter\na 1\n', /_total/],
+    ['# TYPE a gauge\na 1\n', /no help/],
+    ['# HELP a_ms A.\n# TYPE a_ms gauge\na_ms 1\n', /units/],
+    ['# HELP a A.\n# TYPE a gauge\na{le="1"} 1\n', /histograms/],
+    ['# HELP a A.\n# TYPE a gauge\na{b="x"} 1\na{b="x"} 2\n', /more than once/],
+  ] as const)
+    t.match(lintMetrics(text)[0], problem)
+})
+
+t.test('the scraper of the documentation trusts the authority of the coordinator', async t => {
+  const [, example = ''] = /```yaml\n(scrape_configs:\n.*?)```/s.exec(page) ?? []
+  const { scrape_configs } = parse(example)
+  t.ok(scrape_configs.length > 0)
+  for (const job of scrape_configs)
+    t.match(job, {
+      scheme: 'https',
+      tls_config: { ca_file: /^\// },
+      authorization: { credentials_file: /^\// },
+    })
 })
