@@ -165,6 +165,7 @@ const rpcDocs = (id: string, summary: string): RouteDocs => ({
   body: Rpc,
   answer: RpcAnswer,
   events: RpcAnswer,
+  errors: 'RpcError',
   example: { jsonrpc: '2.0', id: 1, method: 'GetTask', params: { id: 'task_0' } },
 })
 

@@ -208,4 +208,8 @@ const docs = (method: string): RouteDocs => ({
   path: `${PREFIX}{path}`,
   ...(method === 'POST' ? { body: z.looseObject({}) } : {}),
   answer: z.looseObject({}),
+  types: ['application/json', 'application/a2a+json'],
+  events: z.looseObject({}),
+  errors: 'StatusError',
+  ...(method === 'GET' ? {} : { status: method === 'POST' ? [200, 201] : 204 }),
 })

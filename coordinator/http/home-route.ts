@@ -18,7 +18,7 @@ const HOME: RouteDocs = {
   tag: 'documents',
   summary:
     'A page with status, addresses and a first request for browsers; one line of text for programs.',
-  answer: 'html',
+  answer: 'page',
 }
 
 /** Line for programs that test whether an address answers, as clients of Ollama do. */

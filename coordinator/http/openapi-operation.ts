@@ -5,7 +5,7 @@ import { isMutation } from '../operations/invoke/repeat.ts'
 import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
 import type { Operation } from '../operations/operation.ts'
 import { PendingView } from '../operations/pending-result.ts'
-import { isOllamaPath } from './ollama/ollama-error.ts'
+import { describeErrors } from './error-forms.ts'
 import type { DocumentedRoute, RouteDocs } from './route-docs.ts'
 
 export interface OpenApiOperation {
@@ -105,7 +105,7 @@ const exitOf = ({ exit, effect }: Operation) => {
 }
 
 const contentOfOperation = ({ text, sendsText, output, events }: Operation): object => ({
-  ...(sendsText ? { '*/*': { schema: { type: 'string' } } } : contentOfAnswer(output, text)),
+  ...(sendsText === undefined ? contentOfAnswer(output, text) : fileContent(sendsText)),
   ...(events === undefined ? {} : { 'text/event-stream': { schema: sse(events) } }),
 })
 
@@ -114,7 +114,7 @@ const contentOfAnswer = (output: z.ZodType, text: Operation['text']): object =>
     ? jsonContent(jsonSchema(output))
     : {
         ...jsonContent(withoutFields(jsonSchema(output), [text.body, text.type])),
-        'text/*': { schema: { type: 'string' } },
+        ...fileContent(text.types),
       }
 
 /** Fields that are sent as text are not part of the JSON schema. */
@@ -158,17 +158,27 @@ const queryOf = ({ query }: RouteDocs): object[] => {
   )
 }
 
-const contentOf = ({ answer, events, lines }: RouteDocs): object => ({
-  ...wholeContent(answer),
+const contentOf = ({ answer, types, events, lines }: RouteDocs): object => ({
+  ...wholeContent(answer, types),
   ...(lines === undefined ? {} : { 'application/x-ndjson': { schema: jsonSchema(lines) } }),
   ...(events === undefined ? {} : { 'text/event-stream': { schema: sse(events) } }),
 })
 
-const wholeContent = (answer: RouteDocs['answer']): object => {
+const wholeContent = (
+  answer: RouteDocs['answer'],
+  types: readonly string[] = ['application/json'],
+): object => {
   if (answer === 'events') return {}
-  if (typeof answer !== 'string') return jsonContent(jsonSchema(answer))
-  return { [answer === 'html' ? 'text/html' : 'text/plain']: { schema: { type: 'string' } } }
+  if (typeof answer !== 'string')
+    return Object.fromEntries(types.map(type => [type, { schema: jsonSchema(answer) }]))
+  return fileContent(WHOLE_TYPES[answer])
 }
+
+const WHOLE_TYPES = {
+  html: ['text/html'],
+  text: ['text/plain'],
+  page: ['text/html', 'text/plain'],
+} as const
 
 /**
  * Description of an event stream, for which OpenAPI 3.1 has no form: the text, and the data of one
@@ -202,17 +212,22 @@ const CELL = parameter(CELL_FIELD, 'query', false, jsonSchema(CellField))
 const securityOf = ({ access }: DocumentedRoute): object[] =>
   access === 'key' ? [{ bearer: [] }] : []
 
-const responses = (status: number, content: object, { access, path }: DocumentedRoute) => {
-  const isOllama = isOllamaPath(path)
-  const error = { $ref: `#/components/responses/${isOllama ? 'OllamaError' : 'Error'}` }
-  return {
-    ...(access === 'key' ? { 401: error, 403: error } : {}),
-    [isOllama ? 400 : 422]: error,
-    429: error,
-    default: error,
-    [status]: { description: 'The answer.', content },
-  }
+const responses = (
+  status: number | readonly number[],
+  content: object,
+  route: DocumentedRoute,
+): Record<string, object> => {
+  const described = [status]
+    .flat()
+    .map(each => [
+      each,
+      { description: 'The answer.', ...(each === NO_CONTENT ? {} : { content }) },
+    ])
+  return { ...describeErrors(route), ...Object.fromEntries(described) }
 }
+
+/** Status of a response without a body. */
+const NO_CONTENT = 204
 
 /** The answer comes from the task: `GET /v1/tasks/{task_id}`. */
 const TASK_BEGUN = z.object({ task_id: z.string() })

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { errorCodes } from '../../shared/errors.ts'
 import { VERSION } from '../../shared/version.ts'
+import { ERROR_RESPONSES, ERROR_SCHEMAS } from './error-forms.ts'
 import { hoistDefinitions } from './hoist-definitions.ts'
 import { describeRoute, type OpenApiOperation } from './openapi-operation.ts'
 import type { DocumentedRoute } from './route-docs.ts'
@@ -57,40 +57,11 @@ export const openApi = async (
   }
 }
 
-const text = { type: 'string' }
-
 const components = {
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer', description: 'An API key: svc-dev-…' },
     cell: { type: 'http', scheme: 'basic', description: 'Id and credential of a cell.' },
   },
-  schemas: {
-    Error: {
-      type: 'object',
-      required: ['error'],
-      properties: {
-        error: {
-          type: 'object',
-          required: ['message', 'type', 'param', 'code'],
-          properties: {
-            message: text,
-            type: text,
-            param: { type: ['string', 'null'] },
-            code: { ...text, enum: errorCodes },
-          },
-        },
-      },
-    },
-    OllamaError: { type: 'object', required: ['error'], properties: { error: text } },
-  },
-  responses: {
-    Error: {
-      description: 'An error; its code names the cause.',
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-    },
-    OllamaError: {
-      description: "An error of Ollama's API.",
-      content: { 'application/json': { schema: { $ref: '#/components/schemas/OllamaError' } } },
-    },
-  },
+  schemas: ERROR_SCHEMAS,
+  responses: ERROR_RESPONSES,
 }

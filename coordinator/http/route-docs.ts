@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type * as z from 'zod'
 import type { Operation } from '../operations/operation.ts'
+import type { ErrorForm } from './error-forms.ts'
 
 /** API documentation of a route that is not an operation. */
 export interface RouteDocs {
@@ -15,9 +16,14 @@ export interface RouteDocs {
   query?: z.ZodObject
   /** A body that works. */
   example?: object
-  answer: z.ZodType | 'html' | 'text' | 'events'
-  /** 200 when absent. */
-  status?: number
+  /** `page` is HTML for browsers and text for programs. */
+  answer: z.ZodType | 'html' | 'text' | 'page' | 'events'
+  /** Media types of a JSON answer; `application/json` when absent. */
+  types?: readonly string[]
+  /** Form of its errors; by its path when absent. */
+  errors?: ErrorForm
+  /** Status of a success, or several; 200 when absent. */
+  status?: number | readonly number[]
   /** The answer may also come as server-sent events with this data. */
   events?: z.ZodType
   /** The answer may also come as lines of JSON, each of this type. */

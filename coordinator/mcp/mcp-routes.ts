@@ -43,12 +43,15 @@ const MAX_STREAMS = 1024
 const MAX_STREAMS_PER_KEY = 32
 const META_PARAM = `_meta[${IDEMPOTENCY_META_KEY}]`
 
+const RpcAnswer = z.looseObject({ jsonrpc: z.literal('2.0') })
 const DOCS: RouteDocs = {
   id: 'mcp',
   tag: 'agent',
   summary: 'The Model Context Protocol: every operation as a tool.',
   body: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
-  answer: z.looseObject({ jsonrpc: z.literal('2.0') }),
+  answer: RpcAnswer,
+  events: RpcAnswer,
+  errors: 'McpError',
 }
 
 /** The MCP endpoint. Keys, roles and limits are those of REST; a tool is the same operation. */

@@ -100,12 +100,18 @@ export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.Zo
    * REST sends the field `body` as it is, with the field `type` as its media type, unless that is
    * null. A non-null `next.field` is the start of the next page: the value of the input `next.input`.
    */
-  text?: { body: string; type: string; next?: { field: string; input: string } }
+  text?: {
+    body: string
+    type: string
+    /** Media types that it may have, without parameters. */
+    types: readonly string[]
+    next?: { field: string; input: string }
+  }
   /**
-   * True for an answer that is text of any length. The operation sends it in parts by `tell`, with
-   * its media type as the event, and waits until each part was taken.
+   * Media types, without parameters, of an answer that is text of any length. The operation sends it
+   * in parts by `tell`, with its media type as the event, and waits until each part was taken.
    */
-  sendsText?: true
+  sendsText?: readonly string[]
   /**
    * Media types of a body that is a file and no JSON: REST receives it on the disk, and all other
    * input is in the path and query. The run reads it from `context.upload`.

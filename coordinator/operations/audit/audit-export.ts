@@ -33,7 +33,12 @@ export default defineOperation({
     /** Number of the last row, for `after`; null at the end. */
     next: z.int().nullable(),
   }),
-  text: { body: 'text', type: 'content_type', next: { field: 'next', input: 'after' } },
+  text: {
+    body: 'text',
+    type: 'content_type',
+    types: ['text/csv', 'application/jsonl'],
+    next: { field: 'next', input: 'after' },
+  },
   run: async ({ as: format, after, limit, ...filter }, { audit, tenantId = '', now }) => {
     const asked = { ...filterOf(filter, now()), after, limit, order: 'oldest' as const }
     const rows = await audit.query(asked, { tenantId })

@@ -17,7 +17,7 @@ export default defineOperation({
     content_type: z.string(),
     text: z.string().describe('Metrics in Prometheus text format, at most 4 MiB.'),
   }),
-  text: { body: 'text', type: 'content_type' },
+  text: { body: 'text', type: 'content_type', types: ['text/plain'] },
   run: async ({ cell_id }, { fleet, signal }) => ({
     content_type: Registry.PROMETHEUS_CONTENT_TYPE,
     text: await askForMetrics(fleet, cell_id, signal),

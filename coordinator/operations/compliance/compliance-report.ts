@@ -27,7 +27,7 @@ export default defineOperation({
     content_type: z.string().nullable(),
     text: z.string().nullable(),
   }),
-  text: { body: 'text', type: 'content_type' },
+  text: { body: 'text', type: 'content_type', types: ['text/html', 'text/plain'] },
   run: async ({ framework, as }, context) => {
     const generated_at = new Date(context.now()).toISOString()
     const frameworks = await reportsFor(framework, context)

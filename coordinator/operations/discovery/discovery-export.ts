@@ -18,7 +18,7 @@ export default defineOperation({
     format: z.enum(EXPORT_FORMATS).default('json').describe('Format of the export.'),
   }),
   output: z.object({}),
-  sendsText: true,
+  sendsText: EXPORT_FORMATS.map(format => EXPORTS[format].mediaType.split(';', 1)[0] ?? ''),
   run: async ({ format, ...filter }, { registryExport, key, tell, signal }) => {
     const event = EXPORTS[format].mediaType
     for await (const data of registryExport({ format, filter, keyId: key?.id })) {

@@ -20,7 +20,12 @@ export default defineOperation({
     limit: pageLimit(5000, 1000),
   }),
   output: z.object({ content_type: z.string(), text: z.string(), next: NextCursor }),
-  text: { body: 'text', type: 'content_type', next: { field: 'next', input: 'after' } },
+  text: {
+    body: 'text',
+    type: 'content_type',
+    types: ['application/json', 'text/csv'],
+    next: { field: 'next', input: 'after' },
+  },
   examples: [{ what: 'edges', layer: 'governance', format: 'csv' }],
   run: async ({ format, ...page }, context) => {
     const { graph } = await graphFor(context)

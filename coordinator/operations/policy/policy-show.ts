@@ -37,7 +37,7 @@ export default defineOperation({
     content_type: z.string().nullable(),
     text: z.string().nullable(),
   }),
-  text: { body: 'text', type: 'content_type' },
+  text: { body: 'text', type: 'content_type', types: ['text/plain'] },
   run: async ({ number, as }, context) => {
     const { policies } = context
     const { document, ...record } = await findPolicy(number, context)

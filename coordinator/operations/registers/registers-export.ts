@@ -26,7 +26,12 @@ export default defineOperation({
     text: z.string(),
     next: z.string().nullable().describe('Cursor of the next page; null at the end.'),
   }),
-  text: { body: 'text', type: 'content_type', next: { field: 'next', input: 'after' } },
+  text: {
+    body: 'text',
+    type: 'content_type',
+    types: EXPORT_FORMATS.map(format => FORMAT_TYPES[format]),
+    next: { field: 'next', input: 'after' },
+  },
   run: async ({ register: name, as: format, after, limit }, context) => {
     const { register, scope } = openRegister(name, context)
     const { records, next } = await context.registers.page(register, scope, { after, limit })

@@ -31,7 +31,7 @@ export default defineSkill({
     content_type: z.string().nullable(),
     svg: z.string().nullable(),
   }),
-  text: { body: 'svg', type: 'content_type' },
+  text: { body: 'svg', type: 'content_type', types: ['image/svg+xml'] },
   examples: [
     {
       start_date: '2027-03-01',

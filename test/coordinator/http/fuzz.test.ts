@@ -1,4 +1,5 @@
 import t from 'tap'
+import { ERROR_RESPONSES, ERROR_SCHEMAS } from '../../../coordinator/http/error-forms.ts'
 import type { OpenApiDocument } from '../../../coordinator/http/openapi.ts'
 import { judgeBy } from '../../support/fuzz/judge.ts'
 import { fuzz } from '../../support/fuzz/run.ts'
@@ -15,7 +16,8 @@ t.test('an undocumented answer is detected', async t => {
   const schema = { type: 'object', required: ['a'], properties: { a: { type: 'integer' } } }
   const error = { $ref: '#/components/responses/Error' }
   const responses = { 200: { content: { 'application/json': { schema } } }, 422: error }
-  const document = { paths: { '/v1/x': { get: { responses } } }, components: {} }
+  const components = { schemas: ERROR_SCHEMAS, responses: ERROR_RESPONSES }
+  const document = { paths: { '/v1/x': { get: { responses } } }, components }
   const judge = judgeBy(document as unknown as OpenApiDocument)
   const call = { method: 'GET', route: '/v1/x', url: '/v1/x', key: 0, headers: {}, body: undefined }
   const answer = (status: number, body: unknown, type = 'application/json') =>
@@ -27,7 +29,7 @@ t.test('an undocumented answer is detected', async t => {
   t.match(answer(201, { a: 1 }), /201 is not described/)
   t.match(answer(500, { error: whole }), /unexpected 500/)
   t.equal(answer(422, { error: whole }), undefined)
-  t.match(answer(422, { detail: 'x' }), /not our error body/)
+  t.match(answer(422, { detail: 'x' }), /422 does not fit/)
   t.match(
     judge(call, { status: 200, type: 'application/json', body: '{', requestId: 'r' }),
     /no JSON/,

@@ -45,16 +45,13 @@ export const judgeBy = (document: OpenApiDocument) => {
     const name = String(status) in responses ? String(status) : 'default'
     const described = responses[name]
     if (described === undefined) return `${status} is not described`
-    if (described.$ref !== undefined) return errorFault(call, parsed, body)
-    const media = Object.keys(described.content ?? {}).find(
-      each => each !== 'text/*' && type.startsWith(each),
-    )
-    if (media === undefined)
-      return type.startsWith('text/') || type.includes('json')
-        ? undefined
-        : `${type} is not described`
+    const place =
+      described.$ref?.slice(1) ?? `/paths/${escapePointer(call.route)}/${method}/responses/${name}`
+    const content = contentOf(document, described)
+    const media = Object.keys(content).find(each => type.split(';', 1)[0] === each)
+    if (media === undefined) return `${status}: ${type} is not described`
     if (!media.includes('json')) return undefined
-    const pointer = `/paths/${escapePointer(call.route)}/${method}/responses/${name}/content/${escapePointer(media)}/schema`
+    const pointer = `${place}/content/${escapePointer(media)}/schema`
     const validate = validatorOf(pointer)
     return validate(parsed)
       ? undefined
@@ -68,15 +65,13 @@ const OLLAMA = /^\/api\//
 const isExpectedFailure = ({ route }: FuzzCall, status: number, parsed: unknown): boolean =>
   OLLAMA.test(route) ? status === 503 : EXPECTED_5XX.includes(codeOf(parsed))
 
-/** The bindings of A2A and MCP have the errors of their protocols. */
-const OTHER_ERRORS = /^\/(a2a(\/|$)|mcp\/?$|$)/
-
-const errorFault = ({ route }: FuzzCall, parsed: unknown, body: string): string | undefined => {
-  const { error } = (parsed ?? {}) as { error?: Record<string, unknown> | string }
-  const whole = OLLAMA.test(route)
-    ? typeof error === 'string'
-    : typeof error === 'object' && ['message', 'type', 'param', 'code'].every(name => name in error)
-  return whole || OTHER_ERRORS.test(route) ? undefined : `not our error body: ${body.slice(0, 200)}`
+const contentOf = (
+  { components }: OpenApiDocument,
+  { $ref, content = {} }: Described['responses'][string],
+): Record<string, unknown> => {
+  if ($ref === undefined) return content
+  const { responses } = components as { responses: Described['responses'] }
+  return responses[$ref.split('/').at(-1) ?? '']?.content ?? {}
 }
 
 const codeOf = (parsed: unknown): string =>
