@@ -100,29 +100,54 @@ export const startDeviceCell = (
   }
 }
 
-/** Opens a real coordinator and real cells in this process. */
-export const openDeviceFleet = async (
-  t: Test,
-  cells: readonly DeviceCell[],
+/** A coordinator that cells can join. */
+export interface OpenCoordinator extends ApiCaller {
+  url: string
+  joinToken: string
+  /** Folder for the states of the cells; it is removed at the end. */
+  folder: string
+  close(): Promise<void>
+}
+
+/** Opens a real coordinator in this process. */
+export const openCoordinatorFor = async (
+  cells: number,
   settings: object = {},
-): Promise<ApiCaller> => {
+): Promise<OpenCoordinator> => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-devices-'))
   const state_dir = join(folder, 'coordinator')
   placeEmptyStore(state_dir)
   const store = await openStore(state_dir)
   const { keys } = await bootstrap(store)
-  const uses = { uses: cells.length, ttlMinutes: 5 }
+  const uses = { uses: cells, ttlMinutes: 5 }
   const { secret: joinToken } = await createToken(store.ledger, uses, { actor: 'test' })
   await store.close()
   const config = CoordinatorConfig.parse({ state_dir, http: { port: 0 }, ...settings })
   const { url, close } = await serve(config, silent)
+  return {
+    ...{ url, joinToken, folder },
+    close: async () => {
+      await close()
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    },
+    ...createApiCaller(url, keys),
+  }
+}
+
+/** Opens a real coordinator and real cells in this process. */
+export const openDeviceFleet = async (
+  t: Pick<Test, 'teardown'>,
+  cells: readonly DeviceCell[],
+  settings: object = {},
+): Promise<ApiCaller> => {
+  const coordinator = await openCoordinatorFor(cells.length, settings)
+  const { url, joinToken, folder } = coordinator
   const stops = cells.map((cell, index) =>
     startDeviceCell(cell, { stateDir: join(folder, `cell-${index}`), url, joinToken }),
   )
   t.teardown(async () => {
     await Promise.all(stops.map(stop => stop()))
-    await close()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+    await coordinator.close()
   })
-  return createApiCaller(url, keys)
+  return coordinator
 }
