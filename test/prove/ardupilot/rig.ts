@@ -79,6 +79,7 @@ export const openRig = async (
     await coordinator.close()
   }
   try {
+    await Promise.all(autopilots.map(autopilot => autopilot.waitForPosition()))
     await Promise.all(vehicles.map(({ name }) => waitUntilReady(call, name)))
     return { call, cell, units, close }
   } catch (error) {

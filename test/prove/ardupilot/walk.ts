@@ -14,6 +14,7 @@ export const walkCopter = async (unit: RigUnit): Promise<void> => {
   const { flight } = unit
   await flight.run('stop on the ground', 'stop')
   await flight.run('go-to on the ground', 'go-to', { ...northOf(unit, 20), altitude_m: 5 })
+  await flight.run('set-mode guided on the ground', 'set-mode', { mode: 'guided' })
   await flight.run('arm', 'arm')
   await flight.run('disarm', 'disarm', {}, { isLanded: true })
   await flight.climb(10)

@@ -133,6 +133,13 @@ export class Autopilot {
     await waitUntil('the simulator runs', () => (this.second.truth?.at ?? 0) > begun, 100)
   }
 
+  /** Resolves when the autopilot knows its place, by its own words. */
+  async waitForPosition(): Promise<void> {
+    const hasPosition = (): boolean =>
+      this.second.texts.some(({ text }) => /EKF3 IMU\d is using GPS/.test(text))
+    await waitUntil('the autopilot knows its place', hasPosition, 500, 300_000)
+  }
+
   async close(): Promise<void> {
     await this.end()
     this.radio.close()

@@ -77,7 +77,8 @@ export class Flight {
     approved: Approved = {},
   ): Promise<FlightRow> {
     const started = await this.start(command, params)
-    return this.finish(step, started, approved)
+    const isHalt = ['stop', 'hold'].includes(command)
+    return this.finish(step, started, { ...(isHalt && { isResting: true }), ...approved })
   }
 
   /** Begins a command, after all approvals; the answer may already be its end. */

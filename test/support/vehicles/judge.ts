@@ -29,6 +29,8 @@ export interface Approved {
   lon?: number | undefined
   /** The vehicle must stand and be disarmed. */
   isLanded?: boolean | undefined
+  /** The vehicle must rest. */
+  isResting?: boolean | undefined
 }
 
 /** A command as the service reports it at its end. */
@@ -107,7 +109,7 @@ const listWrongValues = (
 
 /** A command that has succeeded has reached what was approved. */
 const listMissed = (
-  { lat, lon, altitude_m, isLanded }: Approved,
+  { lat, lon, altitude_m, isLanded, isResting }: Approved,
   track: readonly Truth[],
   states: readonly AutopilotState[],
 ): string[] => {
@@ -118,6 +120,8 @@ const listMissed = (
     const off_m = Math.min(...track.map(one => measureAcross({ lat, lon }, one)))
     if (off_m > GOAL_M) untrue.push(`succeeded, ${off_m.toFixed(1)} m from its goal`)
   }
+  if (isResting === true && !track.some(isAtRest))
+    untrue.push(`succeeded, and it moved at ${speedOf(track).toFixed(1)} m/s`)
   if (isLanded === true) {
     if (!track.some(one => one.altitude_m < GROUND_M)) untrue.push('landed, in the air')
     if (!states.some(one => !one.isArmed)) untrue.push('landed, and armed')

@@ -46,7 +46,8 @@ export class SecondPort implements TruthSource {
     const port = new SecondPort(parts)
     port.#socket.on('message', (bytes, peer) => {
       port.#peerPort = peer.port
-      for (const frame of splitFrames(bytes)) port.#take(frame)
+      // an autopilot forwards the heartbeats of other systems between its ports
+      for (const frame of splitFrames(bytes)) if (frame.system === parts.system) port.#take(frame)
     })
     await bindLoopback(port.#socket)
     return port
@@ -156,6 +157,7 @@ const keep = <T>(list: T[], one: T): void => {
 }
 
 interface ReceivedFrame {
+  system: number
   id: number
   payload: Buffer
 }
@@ -169,7 +171,7 @@ function* splitFrames(bytes: Buffer): Generator<ReceivedFrame> {
     // the wire omits zeros at the end of a payload
     const payload = Buffer.alloc(255)
     bytes.copy(payload, 0, start + 10, start + 10 + length)
-    yield { id: bytes.readUIntLE(start + 7, 3), payload }
+    yield { system: bytes[start + 5] ?? 0, id: bytes.readUIntLE(start + 7, 3), payload }
     start += 12 + length + (isSigned ? 13 : 0)
   }
 }
