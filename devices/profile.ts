@@ -18,8 +18,12 @@ export interface Interlock {
   property: string
   /** Allowed values; any when absent. */
   allowed?: readonly PropertyValue[]
+  /** Values that fail. With them alone, an unknown value holds: not every device reports it. */
+  refused?: readonly PropertyValue[]
   min?: number
   max?: number
+  /** True for a condition that must also hold while the verb moves its device. */
+  isWatched?: true
 }
 
 /** Position in a frame; the third coordinate is an altitude. */
@@ -33,7 +37,7 @@ export interface Position {
 }
 
 /** Checks that a motion may waive; those of place and separation are none of them. */
-export type WaivableCheck = 'battery_percent'
+export type WaivableCheck = 'battery_percent' | 'battery_volts'
 
 /** Motion of a plan, for the checks; part of its bounds as `motion`. */
 export interface PlannedMotion {
@@ -106,6 +110,8 @@ export interface DeviceVerb<P extends z.ZodObject = z.ZodObject> {
   /** Longest duration, in seconds. */
   timeoutSeconds: number
   interlocks?: readonly Interlock[]
+  /** True for a verb that no limit of place or battery may hold up: stopping motors on the ground. */
+  isExemptFromPlace?: true
   /** Limits of this verb, beside those of its device. */
   envelope?: SafetyEnvelope
   /** Effect of an e-stop while it runs. */

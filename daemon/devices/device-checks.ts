@@ -1,5 +1,6 @@
 import { checkEnvelope, type EnvelopeCheck } from '../../devices/envelope/check-envelope.ts'
 import {
+  dropPlaceLimits,
   type MergedEnvelope,
   mergeEnvelopes,
   type SourcedEnvelope,
@@ -10,9 +11,13 @@ import { CRITICAL_GATE, type PlanPart, type Precondition } from '../../shared/wi
 import type { HostedDevice } from './hosted-device.ts'
 
 /** Limits of a device for one of its verbs. */
-export const mergeLimits = ({ limits }: HostedDevice, { envelope }: DeviceVerb): MergedEnvelope => {
+export const mergeLimits = (
+  { limits }: HostedDevice,
+  { envelope, isExemptFromPlace }: DeviceVerb,
+): MergedEnvelope => {
   const own: SourcedEnvelope[] = envelope === undefined ? [] : [{ source: 'verb', envelope }]
-  return mergeEnvelopes([...limits, ...own])
+  const merged = mergeEnvelopes([...limits, ...own])
+  return isExemptFromPlace ? dropPlaceLimits(merged) : merged
 }
 
 /** Newest readings of a device. */

@@ -2,7 +2,7 @@ import type { Hazard } from '../../shared/wire/command.ts'
 import type { Precondition } from '../../shared/wire/plan-part.ts'
 import type { Interlock, PlannedMotion } from '../profile.ts'
 import { checkGeofences } from './check-geofences.ts'
-import { checkInterlock, checkLeast, checkStateAge, findBatteryToStart } from './check-readings.ts'
+import { checkBattery, checkInterlock, checkLeast, checkStateAge } from './check-readings.ts'
 import { checkSeparation } from './check-separation.ts'
 import { type Finding, judge, toPrecondition } from './finding.ts'
 import type { Bound, MergedEnvelope } from './merge-envelopes.ts'
@@ -37,11 +37,10 @@ const OVERRIDDEN = 'two persons have approved to override the geofence'
 export const checkEnvelope = (check: EnvelopeCheck): Precondition[] => {
   if (check.hazard === 'read' || check.hazard === 'safe') return []
   const { envelope, interlocks = [], self, now } = check
-  const battery = findBatteryToStart(envelope)
   return waiveChecks(check, [
     ...checkPlace(check, check.motion),
     ...toPreconditions(check, [
-      ...(battery ? checkLeast('battery_percent', battery, self, now) : []),
+      ...checkBattery(envelope, self, now, true),
       ...checkLinkQuality(check),
       ...checkMotion(check),
       ...checkLaunch(check),
@@ -54,11 +53,14 @@ export const checkEnvelope = (check: EnvelopeCheck): Precondition[] => {
 
 /** Checks what must hold while a verb runs, from the newest readings alone. */
 export const checkRunning = (check: EnvelopeCheck): Precondition[] => {
-  const { envelope, self, now } = check
-  const battery = envelope.min_battery_to_continue_percent
+  const { envelope, interlocks = [], self, now } = check
+  const watched = interlocks.filter(({ isWatched }) => isWatched)
   return waiveChecks(check, [
     ...checkPlace(check, undefined),
-    ...toPreconditions(check, battery ? checkLeast('battery_percent', battery, self, now) : []),
+    ...toPreconditions(check, [
+      ...checkBattery(envelope, self, now, false),
+      ...watched.map(interlock => checkInterlock(interlock, self, now)),
+    ]),
   ])
 }
 

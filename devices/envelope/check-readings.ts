@@ -39,16 +39,25 @@ export const checkLeast = (
   ]
 }
 
-/** The stricter limit of the battery: what ends a motion must not begin one. */
-export const findBatteryToStart = ({
-  min_battery_to_start_percent: start,
-  min_battery_to_continue_percent: proceed,
-}: MergedEnvelope): Bound<number> | undefined =>
-  start === undefined || (proceed !== undefined && proceed.value > start.value) ? proceed : start
+/** Checks the battery; before a verb begins, what would end it counts, too. */
+export const checkBattery = (
+  envelope: MergedEnvelope,
+  self: DeviceSnapshot,
+  now: number,
+  isStart: boolean,
+): Finding[] =>
+  (['percent', 'volts'] as const).flatMap(unit => {
+    const proceed = envelope[`min_battery_to_continue_${unit}`]
+    const start = isStart ? envelope[`min_battery_to_start_${unit}`] : undefined
+    const isStricter =
+      start !== undefined && !(proceed !== undefined && proceed.value > start.value)
+    const limit = isStricter ? start : proceed
+    return limit === undefined ? [] : checkLeast(`battery_${unit}`, limit, self, now)
+  })
 
 /** Checks the conditions of a verb on its device. */
 export const checkInterlock = (
-  { name, property, allowed, min, max }: Interlock,
+  { name, property, allowed, refused, min, max }: Interlock,
   self: DeviceSnapshot,
   now: number,
 ): Finding => {
@@ -56,18 +65,23 @@ export const checkInterlock = (
   const hasRange = min !== undefined || max !== undefined
   const isInRange = (one: unknown) =>
     typeof one === 'number' && one >= (min ?? -Infinity) && one <= (max ?? Infinity)
-  const isAllowed = (allowed?.includes(value ?? null) ?? true) && (!hasRange || isInRange(value))
+  const isAllowed =
+    (allowed?.includes(value ?? null) ?? true) &&
+    !refused?.includes(value ?? null) &&
+    (!hasRange || isInRange(value))
+  const isOptional = refused !== undefined && allowed === undefined && !hasRange
   return {
     name,
     observed: value ?? null,
     limit: {
       property,
       ...(allowed && { allowed: [...allowed] }),
+      ...(refused && { refused: [...refused] }),
       ...(min !== undefined && { min }),
       ...(max !== undefined && { max }),
     },
     source: 'verb',
-    verdict: value === undefined ? 'unknown' : isAllowed ? 'holds' : 'fails',
+    verdict: value === undefined && !isOptional ? 'unknown' : isAllowed ? 'holds' : 'fails',
     doubt: `${property} is unknown or stale`,
   }
 }

@@ -18,6 +18,8 @@ const STRICTER = {
   max_acceleration_m_s2: Math.min,
   min_battery_to_start_percent: Math.max,
   min_battery_to_continue_percent: Math.max,
+  min_battery_to_start_volts: Math.max,
+  min_battery_to_continue_volts: Math.max,
   max_state_age_ms: Math.min,
   min_link_quality_percent: Math.max,
   min_separation_m: Math.max,
@@ -100,3 +102,14 @@ export const toSafetyEnvelope = ({
   ...(geofences.length > 0 && { geofences: geofences.map(({ value }) => value) }),
   ...(time_windows.length > 0 && { time_windows: time_windows.map(({ value }) => value) }),
 })
+
+/** Limits of a verb that no limit of place, battery or connection may hold up. */
+export const dropPlaceLimits = (envelope: MergedEnvelope): MergedEnvelope => {
+  const { time_windows, max_commands_per_minute, max_state_age_ms } = envelope
+  return {
+    geofences: [],
+    time_windows,
+    ...(max_commands_per_minute && { max_commands_per_minute }),
+    ...(max_state_age_ms && { max_state_age_ms }),
+  }
+}

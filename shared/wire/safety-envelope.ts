@@ -54,6 +54,9 @@ export const SafetyEnvelope = z.strictObject({
   min_battery_to_start_percent: Percent.exactOptional(),
   /** A running motion ends below this. */
   min_battery_to_continue_percent: Percent.exactOptional(),
+  min_battery_to_start_volts: Positive.exactOptional(),
+  /** A running motion ends below this. */
+  min_battery_to_continue_volts: Positive.exactOptional(),
   max_state_age_ms: z.int().positive().max(3_600_000).exactOptional(),
   min_link_quality_percent: Percent.exactOptional(),
   /** Least distance to every other device of the site with a position. */
