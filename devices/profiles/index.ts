@@ -8,7 +8,10 @@ import homeAssistantLock from './home-assistant-lock.ts'
 import homeAssistantSensor from './home-assistant-sensor.ts'
 import homeAssistantSiren from './home-assistant-siren.ts'
 import homeAssistantSwitch from './home-assistant-switch.ts'
+import mavlinkVehicle from './mavlink-vehicle.ts'
+import plane from './plane.ts'
 import ros2Robot from './ros2-robot.ts'
+import rover from './rover.ts'
 import shellyCover from './shelly-cover.ts'
 import shellyLight from './shelly-light.ts'
 import shellySwitch from './shelly-switch.ts'
@@ -16,6 +19,7 @@ import simDrone from './sim-drone.ts'
 import simPrinter from './sim-printer.ts'
 import simRover from './sim-rover.ts'
 import simSwitch from './sim-switch.ts'
+import sub from './sub.ts'
 import tasmotaCover from './tasmota-cover.ts'
 import tasmotaSwitch from './tasmota-switch.ts'
 import zigbeeCover from './zigbee-cover.ts'
@@ -36,7 +40,10 @@ export const PROFILES: readonly DeviceProfile[] = [
   homeAssistantSensor,
   homeAssistantSiren,
   homeAssistantSwitch,
+  mavlinkVehicle,
+  plane,
   ros2Robot,
+  rover,
   shellyCover,
   shellyLight,
   shellySwitch,
@@ -44,6 +51,7 @@ export const PROFILES: readonly DeviceProfile[] = [
   simPrinter,
   simRover,
   simSwitch,
+  sub,
   tasmotaCover,
   tasmotaSwitch,
   zigbeeCover,

@@ -1,33 +1,43 @@
-import type { DeviceState } from '../../../shared/wire/device.ts'
-import type { MavlinkGoal } from './operations.ts'
+import * as z from 'zod'
+import { MavlinkOperation } from './operations.ts'
 
-/** Distance from the goal at which a vehicle has arrived. */
-const ARRIVED_M = 1.5
-/** Older readings say nothing of where a vehicle is now. */
-const FRESH_MS = 3000
-/** Length of one degree of latitude: 60 nautical miles. */
-const METRES_PER_DEGREE = 60 * 1852
+const Within = z.number().positive()
 
-/** Distance to the goal in metres; undefined while the position is unknown. */
-export const measureDistance = (
-  readings: DeviceState['readings'],
-  goal: MavlinkGoal,
-  now: number,
-): number | undefined => {
-  const read = (name: string): number | undefined => {
-    const { value, at = 0 } = readings[name] ?? {}
-    return typeof value === 'number' && now - at <= FRESH_MS ? value : undefined
-  }
-  const altitude_m = read('altitude_m')
-  if (altitude_m === undefined) return undefined
-  const up = goal.altitude_m - altitude_m
-  if (goal.lat === undefined || goal.lon === undefined) return Math.abs(up)
-  const [lat, lon] = [read('lat'), read('lon')]
-  if (lat === undefined || lon === undefined) return undefined
-  const north = (goal.lat - lat) * METRES_PER_DEGREE
-  const east = (goal.lon - lon) * METRES_PER_DEGREE * Math.cos((lat * Math.PI) / 180)
-  return Math.hypot(north, east, up)
-}
+/** Condition that ends a verb, as part of the bounds of its plan. Each one includes rest. */
+export const MavlinkGoal = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('altitude'), altitude_m: z.number(), within_m: Within }),
+  z.strictObject({
+    kind: z.literal('position'),
+    lat: z.number(),
+    lon: z.number(),
+    /** Absent for a vehicle on the ground. */
+    altitude_m: z.number().exactOptional(),
+    within_m: Within,
+    /** True for a plane, which circles there instead of resting. */
+    is_circling: z.literal(true).exactOptional(),
+  }),
+  z.strictObject({
+    kind: z.literal('launch'),
+    within_m: Within,
+    is_circling: z.literal(true).exactOptional(),
+  }),
+  /** On the ground and disarmed. */
+  z.strictObject({ kind: z.literal('landed') }),
+  z.strictObject({ kind: z.literal('rest') }),
+])
+export type MavlinkGoal = z.infer<typeof MavlinkGoal>
 
-export const hasArrived = (distance_m: number | undefined): boolean =>
-  distance_m !== undefined && distance_m <= ARRIVED_M
+/** Bounds of a plan that this link executes. */
+export const MavlinkBounds = z.object({
+  /** Vehicle that was planned for; another one at the same address voids the plan. */
+  vehicle: z.object({ autopilot: z.string(), vehicle_type: z.string() }),
+  goal: MavlinkGoal.exactOptional(),
+  /** Modes in which the vehicle carries out the plan; any other one is a take-over. */
+  modes: z.array(z.string()).exactOptional(),
+  /** Operations that are tried in order when the one of the plan is refused or has no effect. */
+  fallbacks: z.array(MavlinkOperation).exactOptional(),
+  /** True for a verb whose abort must not brake: it brings the vehicle to rest itself. */
+  is_halt: z.literal(true).exactOptional(),
+  motion: z.object({ max_speed_m_s: z.number() }).exactOptional(),
+})
+export type MavlinkBounds = z.infer<typeof MavlinkBounds>

@@ -1,8 +1,7 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { firstIssue } from '../../../shared/first-issue.ts'
 import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts'
-import { type DeviceOutcome, NOTHING_SEEN } from '../../../shared/wire/device-outcome.ts'
-import { AskedLog } from '../../asked-log.ts'
-import { toDeviceFailure } from '../../device-failure.ts'
+import type { DeviceOutcome } from '../../../shared/wire/device-outcome.ts'
 import { createDeviceId } from '../../device-id.ts'
 import type {
   DeviceLink,
@@ -10,36 +9,31 @@ import type {
   Execution,
   LinkContext,
   LinkedDevice,
+  StopContext,
 } from '../../device-link.ts'
 import type { Json } from '../../profile.ts'
-import copter from '../../profiles/copter.ts'
-import { RestObserver } from '../../rest-observer.ts'
 import type { MavlinkLinkConfig, MavlinkVehicleConfig } from './config.ts'
 import { parseConnection } from './connection.ts'
 import type { Frame } from './frame.ts'
+import { MavlinkBounds } from './goal.ts'
 import { MavlinkSender } from './mavlink-sender.ts'
 import { MavlinkSocket } from './mavlink-socket.ts'
-import { isLanding, MavlinkGoal, type MavlinkOperation, parseOperation } from './operations.ts'
-import { type Peer, Vehicle } from './vehicle.ts'
-import { VehicleControl } from './vehicle-control.ts'
+import { parseOperation } from './operations.ts'
+import type { Peer, Vehicle } from './vehicle.ts'
+import { VehicleUnit } from './vehicle-unit.ts'
 
 /** Rest between two reports of new readings; a running motion is checked at each of them. */
 const REPORT_MS = 250
 const HEARTBEAT_MS = 1000
-const ASK_LAUNCH_MS = 10_000
-
-interface Unit {
-  deviceId: string
-  config: MavlinkVehicleConfig
-  control: VehicleControl
-}
+/** Rest between two looks for messages that are missing. */
+const TELEMETRY_MS = 500
 
 /** Link to the vehicles that send MAVLink to one UDP port. */
 export class MavlinkLink implements DeviceLink {
   readonly kind = 'mavlink'
   readonly #config: MavlinkLinkConfig
   readonly #context: LinkContext
-  readonly #units: readonly Unit[]
+  readonly #units: readonly VehicleUnit[]
   readonly #socket: MavlinkSocket
   readonly #sender: MavlinkSender
   readonly #listeners = new Set<() => void>()
@@ -58,6 +52,7 @@ export class MavlinkLink implements DeviceLink {
       },
       nowMs: context.nowMs,
       onFrame: (frame, peer) => this.#take(frame, peer),
+      countVehicles: peer => this.#units.filter(({ vehicle }) => vehicle.isPeer(peer)).length,
       onFault: reason => {
         this.#fault = reason
       },
@@ -70,12 +65,8 @@ export class MavlinkLink implements DeviceLink {
     const ending = AbortSignal.any([signal, this.#end.signal])
     const timers = [
       setInterval(() => this.#report(), REPORT_MS),
-      ...(this.#config.heartbeat
-        ? [
-            setInterval(() => this.#beat(), HEARTBEAT_MS),
-            setInterval(() => this.#askLaunches(), ASK_LAUNCH_MS),
-          ]
-        : []),
+      setInterval(() => this.#requestTelemetry(), TELEMETRY_MS),
+      ...(this.#config.heartbeat ? [setInterval(() => this.#beat(), HEARTBEAT_MS)] : []),
     ]
     const end = (): void => {
       for (const timer of timers) clearInterval(timer)
@@ -87,11 +78,11 @@ export class MavlinkLink implements DeviceLink {
   }
 
   list(): readonly LinkedDevice[] {
-    return this.#units.map(unit => this.#describe(unit))
+    return this.#units.map(unit => unit.describe(this.#fault))
   }
 
   readState(deviceId: string): DeviceState | undefined {
-    const vehicle = this.#units.find(each => each.deviceId === deviceId)?.control.vehicle
+    const vehicle = this.#units.find(each => each.deviceId === deviceId)?.vehicle
     if (vehicle === undefined) return undefined
     return { device_id: deviceId, seen_at: vehicle.seenAt, readings: vehicle.readings }
   }
@@ -106,82 +97,40 @@ export class MavlinkLink implements DeviceLink {
     operations: readonly Json[],
     { signal, report, bounds }: ExecuteContext,
   ): Promise<Execution> {
-    const unit = this.#requireUnit(deviceId)
-    const { config, control } = unit
+    const { config, control } = this.#requireUnit(deviceId)
     const parsed = operations.map(parseOperation)
-    if (parsed.some(({ fields }) => fields.target_system !== config.system_id))
+    const bounded = parseBounds(bounds)
+    const all = [...parsed, ...(bounded.fallbacks ?? [])]
+    if (all.some(({ fields }) => fields.target_system !== config.system_id))
       throw new ShoalError('invalid_request', `an operation is not for ${config.name}`)
-    const goal = MavlinkGoal.safeParse(bounds.goal)
-    const limited = AbortSignal.any([signal, this.#end.signal])
-    let result: Json = null
-    const { asked, seen } = await this.#observe(unit, behaviourOf(parsed), async log => {
-      result = await control.execute(parsed, goal.data, { log, signal: limited, report })
-    })
-    return { asked, seen: goal.success ? { ...seen, state: 'reached' } : seen, result }
+    return control.execute(parsed, bounded, { signal, report })
   }
 
-  async stop(deviceId: string, behaviour: EstopBehaviour): Promise<DeviceOutcome> {
-    const unit = this.#requireUnit(deviceId)
-    if (behaviour === 'none') return NOTHING_SEEN
-    return this.#observe(unit, behaviour, log => unit.control.stop(behaviour, log))
-  }
-
-  /** Does something with a vehicle. Whether it resolves or rejects, it says what was seen since. */
-  async #observe(
-    { deviceId }: Unit,
+  async stop(
+    deviceId: string,
     behaviour: EstopBehaviour,
-    work: (log: AskedLog) => Promise<void>,
+    context?: StopContext,
   ): Promise<DeviceOutcome> {
-    const { now } = this.#context
-    const readState = () => this.readState(deviceId)
-    const observer = new RestObserver({ deviceId, profile: copter, behaviour, readState, now })
-    const log = new AskedLog()
-    try {
-      await work(log)
-    } catch (error) {
-      throw toDeviceFailure(error, { asked: log.asked, seen: observer.look() })
-    }
-    return { asked: log.asked, seen: observer.look() }
+    return this.#requireUnit(deviceId).control.stop(behaviour, context)
   }
 
-  #createUnit(config: MavlinkVehicleConfig): Unit {
-    const { cellId, now, nowMs } = this.#context
-    const ids = { systemId: config.system_id, componentId: config.component_id }
-    const vehicle = new Vehicle(ids, { now, nowMs })
-    const send = (operation: MavlinkOperation, attempt: number): void =>
-      this.#sender.sendOperation(vehicle, operation, attempt)
-    const control = new VehicleControl({ vehicle, name: config.name, send, now })
-    return { deviceId: createDeviceId(`${cellId}:${config.name}`), config, control }
-  }
-
-  #describe({ deviceId, config, control }: Unit): LinkedDevice {
-    const { name, system_id, component_id, site, envelope } = config
-    const { return_altitude_m, return_speed_m_s } = config
-    const { isAvailable } = control.vehicle
-    return {
-      deviceId,
-      name,
-      profile: copter,
-      ...(site === undefined ? {} : { site }),
-      available: isAvailable,
-      ...(isAvailable ? {} : { reason: this.#fault ?? describeSilence(control.vehicle) }),
-      writable: true,
-      options: {
-        connection: this.#config.connection,
-        system_id,
-        component_id,
-        return_altitude_m,
-        return_speed_m_s,
-      },
-      ...(envelope === undefined ? {} : { envelope }),
-    }
+  #createUnit(config: MavlinkVehicleConfig): VehicleUnit {
+    const { cellId } = this.#context
+    return new VehicleUnit({
+      deviceId: createDeviceId(`${cellId}:${config.name}`),
+      config,
+      link: this.#config,
+      context: this.#context,
+      sender: this.#sender,
+      ended: this.#end.signal,
+    })
   }
 
   #take(frame: Frame, peer: Peer): void {
-    const unit = this.#units.find(({ control }) => control.vehicle.isOwn(frame))
+    const unit = this.#units.find(({ vehicle }) => vehicle.isOwn(frame))
     if (unit === undefined) return
-    const { vehicle } = unit.control
-    if (vehicle.isPeer(peer)) unit.control.take(frame, this.#config.system_id)
+    const { vehicle } = unit
+    if (vehicle.isPeer(peer)) unit.take(frame)
     else if (vehicle.canPin(frame)) void this.#pin(vehicle, peer)
   }
 
@@ -193,7 +142,6 @@ export class MavlinkLink implements DeviceLink {
     try {
       await this.#context.resolveHost(peer.address, peer.port)
       vehicle.pin(peer)
-      if (this.#config.heartbeat) this.#sender.requestLaunch(vehicle)
       this.#fault = undefined
     } catch (error) {
       this.#fault = `a sender was refused: ${(error as Error).message}`
@@ -207,24 +155,23 @@ export class MavlinkLink implements DeviceLink {
   }
 
   #beat(): void {
-    for (const { control } of this.#units) this.#sender.sendHeartbeat(control.vehicle)
+    for (const { vehicle } of this.#units) this.#sender.sendHeartbeat(vehicle)
   }
 
-  #askLaunches(): void {
-    for (const { control } of this.#units) this.#sender.requestLaunch(control.vehicle)
+  #requestTelemetry(): void {
+    for (const unit of this.#units) unit.requestTelemetry()
   }
 
-  #requireUnit(deviceId: string): Unit {
+  #requireUnit(deviceId: string): VehicleUnit {
     const unit = this.#units.find(each => each.deviceId === deviceId)
     if (unit !== undefined) return unit
-    throw new ShoalError('not_found', `no vehicle of this link has the id ${deviceId}`)
+    throw new ShoalError('not_found', `this link has no device ${deviceId}`)
   }
 }
 
-const behaviourOf = (operations: readonly MavlinkOperation[]): EstopBehaviour =>
-  operations.some(isLanding) ? 'land' : 'hold'
-
-const describeSilence = ({ heartbeatAge_ms: age_ms }: Vehicle): string =>
-  age_ms === undefined
-    ? 'no heartbeat has arrived yet'
-    : `no heartbeat for ${Math.floor(age_ms / 1000)} s`
+/** @throws ShoalError invalid_request for bounds that no plan of this link has */
+const parseBounds = (bounds: ExecuteContext['bounds']): MavlinkBounds => {
+  const parsed = MavlinkBounds.safeParse(bounds)
+  if (parsed.success) return parsed.data
+  throw new ShoalError('invalid_request', `bounds: ${firstIssue(parsed.error).message}`)
+}

@@ -38,8 +38,15 @@ export const listenForVehicle = async (
     heard.reason = `cannot listen at ${host}:${port}: ${reason}`
     over.abort()
   }
+  const countVehicles = (peer: Peer): number => (heard.vehicle?.isPeer(peer) ? 1 : 0)
   const resolve = async (): Promise<Peer> => ({ address, port })
-  const socket = new MavlinkSocket({ resolve, nowMs: context.nowMs, onFrame, onFault })
+  const socket = new MavlinkSocket({
+    resolve,
+    nowMs: context.nowMs,
+    onFrame,
+    onFault,
+    countVehicles,
+  })
   await socket.run(AbortSignal.any([signal, over.signal]))
   return heard
 }

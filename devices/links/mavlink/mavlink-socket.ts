@@ -1,10 +1,9 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import { FairRate } from './fair-rate.ts'
 import { type Frame, parseFrames } from './frame.ts'
 import type { Peer } from './vehicle.ts'
 
-/** Datagrams that are processed in one second; a vehicle sends about 100 frames. */
-export const MAX_DATAGRAMS_PER_SECOND = 1000
 /** Larger datagrams are dropped; frames are at most 280 bytes, and routers join a few of them. */
 const MAX_DATAGRAM_BYTES = 2048
 const REBIND_AFTER_MS = 5000
@@ -15,6 +14,8 @@ interface SocketParts {
   /** Monotonic milliseconds. */
   nowMs: () => number
   onFrame: (frame: Frame, peer: Peer) => void
+  /** Number of vehicles that a sender has. */
+  countVehicles: (peer: Peer) => number
   /** Reason why nothing can arrive; undefined once the socket is bound. */
   onFault: (reason: string | undefined) => void
 }
@@ -23,11 +24,11 @@ interface SocketParts {
 export class MavlinkSocket {
   readonly #parts: SocketParts
   #socket: Socket | undefined
-  #secondEndMs = 0
-  #inSecond = 0
+  readonly #rate: FairRate
 
   constructor(parts: SocketParts) {
     this.#parts = parts
+    this.#rate = new FairRate(parts.countVehicles)
   }
 
   /** Receives until the signal aborts. */
@@ -69,17 +70,8 @@ export class MavlinkSocket {
 
   /** Datagrams beyond the rate are dropped; for the link they are losses. */
   #accept(bytes: Buffer, { address, port }: Peer): void {
-    if (bytes.length > MAX_DATAGRAM_BYTES || !this.#isWithinRate()) return
-    for (const frame of parseFrames(bytes)) this.#parts.onFrame(frame, { address, port })
-  }
-
-  #isWithinRate(): boolean {
-    const nowMs = this.#parts.nowMs()
-    if (nowMs >= this.#secondEndMs) {
-      this.#secondEndMs = nowMs + 1000
-      this.#inSecond = 0
-    }
-    this.#inSecond += 1
-    return this.#inSecond <= MAX_DATAGRAMS_PER_SECOND
+    const peer = { address, port }
+    if (bytes.length > MAX_DATAGRAM_BYTES || !this.#rate.allows(peer, this.#parts.nowMs())) return
+    for (const frame of parseFrames(bytes)) this.#parts.onFrame(frame, peer)
   }
 }

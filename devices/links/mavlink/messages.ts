@@ -1,4 +1,5 @@
 import { defineMessage, type Message } from './message.ts'
+import { STATUS_MESSAGES } from './status-messages.ts'
 
 /*
  * Messages that the link reads or sends, from `minimal.xml` and `common.xml` of mavlink/mavlink
@@ -132,10 +133,14 @@ export const BATTERY_STATUS = defineMessage(147, 'BATTERY_STATUS', 154, {
   battery_remaining: 'int8_t',
 })
 
-export const STATUSTEXT = defineMessage(253, 'STATUSTEXT', 83, {
-  severity: 'uint8_t',
-  text: 'char[50]',
-})
+/** A longer text comes in chunks of one id, which is 0 for a text of one message. */
+export const STATUSTEXT = defineMessage(
+  253,
+  'STATUSTEXT',
+  83,
+  { severity: 'uint8_t', text: 'char[50]', id: 'uint16_t', chunk_seq: 'uint8_t' },
+  2,
+)
 
 /** Place of the launch, to which a vehicle returns. */
 export const HOME_POSITION = defineMessage(
@@ -172,5 +177,6 @@ export const MESSAGES: ReadonlyMap<number, Message> = new Map(
     BATTERY_STATUS,
     STATUSTEXT,
     HOME_POSITION,
+    ...STATUS_MESSAGES,
   ].map(message => [message.id, message as Message]),
 )

@@ -14,8 +14,16 @@ const VEHICLE_TYPES: Readonly<Record<number, string>> = {
   13: 'hexarotor',
   14: 'octorotor',
   15: 'tricopter',
+  19: 'vtol_tailsitter_duorotor',
+  20: 'vtol_tailsitter_quadrotor',
+  21: 'vtol_tiltrotor',
+  22: 'vtol_fixed_rotor',
+  23: 'vtol_tailsitter',
+  24: 'vtol_tiltwing',
+  25: 'vtol_reserved',
   29: 'dodecarotor',
   35: 'decarotor',
+  43: 'generic_multirotor',
 }
 
 const AUTOPILOTS: Readonly<Record<number, string>> = {
@@ -52,6 +60,9 @@ const GPS_FIXES = [
 /** Fixes with an altitude. */
 export const FIXES_3D = GPS_FIXES.slice(3)
 
+/** `MAV_LANDED_STATE`; the first one says that the autopilot does not know. */
+const LANDED_STATES = [null, 'on_ground', 'in_air', 'taking_off', 'landing']
+
 const RESULTS = [
   'accepted',
   'temporarily rejected',
@@ -62,40 +73,13 @@ const RESULTS = [
   'cancelled',
 ]
 
-/** Multirotor flight modes of ArduPilot (`Mode::Number` in `ArduCopter/mode.h`). */
-export const COPTER_MODES = {
-  stabilize: 0,
-  acro: 1,
-  alt_hold: 2,
-  auto: 3,
-  guided: 4,
-  loiter: 5,
-  rtl: 6,
-  circle: 7,
-  land: 9,
-  poshold: 16,
-  brake: 17,
-  smart_rtl: 21,
-} as const
-export type CopterMode = keyof typeof COPTER_MODES
-
-const COPTER_MODE_NAMES: ReadonlyMap<number, string> = new Map(
-  Object.entries(COPTER_MODES).map(([name, number]) => [number, name]),
-)
-const MULTIROTORS = [2, 3, 4, 13, 14, 15, 29, 35]
-
 export const nameVehicleType = (type: number): string => VEHICLE_TYPES[type] ?? `type_${type}`
 export const nameAutopilot = (autopilot: number): string =>
   AUTOPILOTS[autopilot] ?? `autopilot_${autopilot}`
 export const nameSystemState = (state: number): string => SYSTEM_STATES[state] ?? `state_${state}`
 export const nameGpsFix = (fix: number): string => GPS_FIXES[fix] ?? `fix_${fix}`
+export const nameLandedState = (state: number): string | null => LANDED_STATES[state] ?? null
 export const nameResult = (result: number): string => RESULTS[result] ?? `result ${result}`
-
-/** Flight mode; its number where the names of the autopilot are not known here. */
-export const nameMode = (type: number, autopilot: number, customMode: number): string => {
-  const isCopter = AUTOPILOTS[autopilot] === 'ardupilot' && MULTIROTORS.includes(type)
-  return (isCopter ? COPTER_MODE_NAMES.get(customMode) : undefined) ?? `mode_${customMode}`
-}
 
 /** False for ground stations and for components that are not an autopilot (`MAV_AUTOPILOT_INVALID`). */
 export const isAutopilot = (type: number, autopilot: number): boolean =>

@@ -1,10 +1,12 @@
-import type { DeviceState } from '../../../shared/wire/device.ts'
+import type { DeviceState, PropertyValue } from '../../../shared/wire/device.ts'
 import type { Frame } from './frame.ts'
 import { LossMeter } from './loss-meter.ts'
-import { decodePayload } from './message.ts'
-import { HEARTBEAT } from './messages.ts'
+import { decodePayload, type Message } from './message.ts'
+import { ATTITUDE, GLOBAL_POSITION_INT, HEARTBEAT } from './messages.ts'
 import { isAutopilot } from './names.ts'
 import { readFrame } from './readings.ts'
+import { SYSTEM_TIME } from './status-messages.ts'
+import { findVehicleKind, type VehicleKind } from './vehicle-kind.ts'
 
 /** Sender of frames. */
 export interface Peer {
@@ -16,6 +18,14 @@ export interface Peer {
 export const SILENT_AFTER_MS = 3500
 /** Silence after which another sender may take the place of the pinned one. */
 const UNPIN_AFTER_MS = 10_000
+
+/** A clock that goes back by more than this belongs to a vehicle that has started anew. */
+const REBOOT_MS = 3000
+const CLOCKED: readonly Message[] = [
+  SYSTEM_TIME as Message,
+  GLOBAL_POSITION_INT as Message,
+  ATTITUDE as Message,
+]
 
 interface VehicleIds {
   systemId: number
@@ -40,6 +50,10 @@ export class Vehicle {
   #heartbeatAtMs: number | undefined
   #seenAt: number | null = null
   #version: 1 | 2 = 2
+  #kind: VehicleKind | undefined
+  #customMode: number | undefined
+  #bootMs = 0
+  #boots = 0
 
   constructor(ids: VehicleIds, clocks: Clocks) {
     this.ids = ids
@@ -56,6 +70,26 @@ export class Vehicle {
     return this.#heartbeatAtMs === undefined
       ? undefined
       : this.#clocks.nowMs() - this.#heartbeatAtMs
+  }
+
+  /** What the newest heartbeat says that it is; undefined before, and for one that can only be read. */
+  get kind(): VehicleKind | undefined {
+    return this.#kind
+  }
+
+  /** Mode of the newest heartbeat, as its number. */
+  get customMode(): number | undefined {
+    return this.#customMode
+  }
+
+  /** Number of times that its clock has gone back: it has started anew, and sends nothing unasked. */
+  get boots(): number {
+    return this.#boots
+  }
+
+  /** Monotonic time of the newest heartbeat; undefined before the first. */
+  get heartbeatAtMs(): number | undefined {
+    return this.#heartbeatAtMs
   }
 
   /** Version of MAVLink that the vehicle speaks. */
@@ -95,12 +129,32 @@ export class Vehicle {
   take(frame: Frame): void {
     this.#loss.count(frame.sequence, this.#clocks.nowMs())
     if (frame.message === undefined) return
-    if (isAutopilotBeat(frame)) this.#heartbeatAtMs = this.#clocks.nowMs()
+    if (isAutopilotBeat(frame)) this.#takeBeat(frame)
     this.#version = frame.version
-    const at = this.#clocks.now()
-    this.#seenAt = at
+    this.#noteClock(frame)
+    this.#seenAt = this.#clocks.now()
     const readings = { ...readFrame(frame), link_quality_percent: this.#loss.quality_percent }
-    for (const [name, value] of Object.entries(readings)) this.#readings[name] = { value, at }
+    for (const [name, value] of Object.entries(readings)) this.note(name, value)
+  }
+
+  /** Sets a reading that no single frame has. */
+  note(name: string, value: PropertyValue): void {
+    this.#readings[name] = { value, at: this.#clocks.now() }
+  }
+
+  #takeBeat({ payload }: Frame): void {
+    this.#heartbeatAtMs = this.#clocks.nowMs()
+    const { type, autopilot, custom_mode } = decodePayload(HEARTBEAT, payload)
+    this.#customMode = custom_mode
+    this.#kind = findVehicleKind(type, autopilot)
+  }
+
+  #noteClock({ messageId, payload }: Frame): void {
+    const message = CLOCKED.find(each => each.id === messageId)
+    if (message === undefined) return
+    const bootMs = Number(decodePayload(message, payload).time_boot_ms)
+    if (bootMs + REBOOT_MS < this.#bootMs) this.#boots += 1
+    this.#bootMs = bootMs
   }
 
   get seenAt(): number | null {

@@ -82,7 +82,12 @@ const YARD = { lat: 48.1, lon: 11.5, x_bearing_degrees: 90 }
 
 t.test('a unit on the globe moves to the degrees of its place, by the origin of the plan', t => {
   const link = new FakeLink()
-  link.add('dev_copter', { profile: copter, options: { system_id: 1, component_id: 1 } })
+  const options = {
+    ...{ system_id: 1, component_id: 1, return_altitude_m: 15, return_speed_m_s: 8 },
+    ...{ vehicle_type: 'quadrotor', autopilot: 'ardupilot', vehicle_class: 'copter' },
+    can_hover: true,
+  }
+  link.add('dev_copter', { profile: copter, options })
   const clock = { now: () => NOW, nowMs: () => 0 }
   const host = new DeviceHost({ config: {}, links: [link], ...clock, logger: silent })
   const findVerb: FindUnitVerb = (...given) => host.findVerb(...given)

@@ -36,6 +36,8 @@ t.test('the status of a vehicle that is heard has its units and its age', async 
   const copter = new StandInCopter(t, port)
   copter.state.base_mode |= 0x80
   copter.state.custom_mode = 5
+  copter.state.speed_m_s = 3
+  copter.isStreaming = true
 
   const timer = setInterval(() => {
     copter.send(SYS_STATUS, { battery_remaining: 76, voltage_battery: 15_900 })

@@ -5,7 +5,11 @@ import {
   checkRunning,
   type EnvelopeCheck,
 } from '../../../devices/envelope/check-envelope.ts'
-import { mergeEnvelopes, type SourcedEnvelope } from '../../../devices/envelope/merge-envelopes.ts'
+import {
+  dropPlaceLimits,
+  mergeEnvelopes,
+  type SourcedEnvelope,
+} from '../../../devices/envelope/merge-envelopes.ts'
 import { isInside, type PlanePoint } from '../../../devices/envelope/plane.ts'
 import type { DeviceSnapshot } from '../../../devices/envelope/snapshot.ts'
 import { isWindowOpen } from '../../../devices/envelope/time-windows.ts'
@@ -290,6 +294,13 @@ t.test(
   },
 )
 
+/** Addressing of a copter at its link. */
+const COPTER_OPTIONS = {
+  ...{ system_id: 1, component_id: 1, return_altitude_m: 15, return_speed_m_s: 8 },
+  ...{ vehicle_type: 'quadrotor', autopilot: 'ardupilot', vehicle_class: 'copter' },
+  can_hover: true,
+}
+
 t.test('a return with a low battery warns, and may land below the least altitude', async t => {
   const { x_m: _, y_m: __, ...properties } = SHARED_PROPERTIES
   const { lat, lon } = properties
@@ -297,7 +308,7 @@ t.test('a return with a low battery warns, and may land below the least altitude
     ...snapshot({ battery_percent: 12, launch_lat: 52.001, launch_lon: 13, ...values }),
     properties: { ...properties, launch_lat: lat, launch_lon: lon },
   })
-  const target = { device_id: 'dev_copter', options: { return_speed_m_s: 8 }, envelope: {} }
+  const target = { device_id: 'dev_copter', options: COPTER_OPTIONS, envelope: {} }
   const verbs = [copter.verbs['return-to-launch'], copter.verbs['set-mode']]
   const envelope = merge({
     ...{ min_battery_to_start_percent: 30, min_battery_to_continue_percent: 20, max_speed_m_s: 8 },
@@ -336,6 +347,46 @@ t.test('interlocks are checked, and a device without a battery has no limit of o
   const { battery_percent, ...properties } = SHARED_PROPERTIES
   const wired = { ...self, properties }
   t.strictSame(run({ min_battery_to_start_percent: 90 }, { self: wired }), [])
+})
+
+t.test('a refused value fails, an unknown one holds, and a watched one ends a motion', async t => {
+  const interlocks = [
+    { name: 'healthy', property: 'is_healthy', refused: [false], isWatched: true as const },
+    { name: 'ready', property: 'is_ready', refused: [false] },
+  ]
+  const property = { title: 'Fine', type: 'boolean' as const, stale_after_ms: 5000 }
+  const properties = { ...SHARED_PROPERTIES, is_healthy: property, is_ready: property }
+  const at = (values: Record<string, PropertyValue>) => ({ ...snapshot(values), properties })
+  t.strictSame(failing({}, { interlocks, self: at({}) }), [])
+  const ill = at({ is_healthy: false, is_ready: false })
+  t.strictSame(failing({}, { interlocks, self: ill }), ['healthy', 'ready'])
+  const base = { hazard: 'unsafe' as const, envelope: merge({}), peers: [], now: NOW }
+  const running = checkRunning({ ...base, interlocks, self: ill, recentCommands: 0 })
+  t.match(running, [{ name: 'healthy', holds: false }])
+})
+
+t.test('a battery has its limits in volts, too', async t => {
+  const properties = {
+    ...SHARED_PROPERTIES,
+    battery_volts: { title: 'Voltage', type: 'number' as const, stale_after_ms: 5000 },
+  }
+  const self = { ...snapshot({ battery_volts: 14.1 }), properties }
+  t.strictSame(failing({ min_battery_to_start_volts: 14.2 }, { self }), ['battery_volts'])
+  t.strictSame(failing({ min_battery_to_continue_volts: 14.2 }, { self }), ['battery_volts'])
+  t.strictSame(failing({ min_battery_to_start_volts: 14 }, { self }), [])
+})
+
+t.test('motors on the ground are stopped whatever the fence and the battery say', async t => {
+  const strict = merge({
+    ...fenced({ area: HALL }),
+    ...{ min_battery_to_start_percent: 90, min_separation_m: 9, min_battery_to_start_volts: 99 },
+    max_commands_per_minute: 1,
+  })
+  const self = snapshot({ battery_percent: 1, x_m: 500, y_m: 500, altitude_m: 0 })
+  const base = { hazard: 'unsafe' as const, self, peers: [], now: NOW, recentCommands: 9 }
+  const names = checkEnvelope({ ...base, envelope: dropPlaceLimits(strict) }).map(each => each.name)
+  t.strictSame(names, ['commands_per_minute'])
+  t.equal(copter.verbs.disarm?.isExemptFromPlace, true)
 })
 
 t.test('one window of each list must be open', async t => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import {
+  ardupilotmega,
   common,
   MavLinkPacketSignature,
   MavLinkProtocolV1,
@@ -66,7 +67,10 @@ t.test('the checksum is CRC-16/MCRF4XX', async t => {
 for (const message of MESSAGES.values())
   t.test(`${message.name} has the CRC_EXTRA of its fields, and node-mavlink agrees`, async t => {
     t.equal(crcExtraOf(message), message.crcExtra)
-    const Peer = common.REGISTRY[message.id] ?? minimal.REGISTRY[message.id]
+    const Peer =
+      common.REGISTRY[message.id] ??
+      minimal.REGISTRY[message.id] ??
+      ardupilotmega.REGISTRY[message.id]
     if (Peer === undefined) return t.fail('node-mavlink has no such message')
     t.equal(Peer.MAGIC_NUMBER, message.crcExtra)
     fc.assert(

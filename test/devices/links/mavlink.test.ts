@@ -6,13 +6,18 @@ import { parse } from 'yaml'
 import type { DeviceLink, ExecuteContext } from '../../../devices/device-link.ts'
 import { MavlinkLinkConfig } from '../../../devices/links/mavlink/config.ts'
 import { parseConnection } from '../../../devices/links/mavlink/connection.ts'
-import { encodeFrame } from '../../../devices/links/mavlink/frame.ts'
 import {
-  MAX_DATAGRAMS_PER_SECOND,
-  MavlinkSocket,
-} from '../../../devices/links/mavlink/mavlink-socket.ts'
+  DATAGRAMS_OF_STRANGERS,
+  DATAGRAMS_PER_VEHICLE,
+  FairRate,
+} from '../../../devices/links/mavlink/fair-rate.ts'
+import { encodeFrame } from '../../../devices/links/mavlink/frame.ts'
 import { GLOBAL_POSITION_INT, STATUSTEXT } from '../../../devices/links/mavlink/messages.ts'
+import { nameMode } from '../../../devices/links/mavlink/modes.ts'
 import { openMavlinkLink } from '../../../devices/links/mavlink/open.ts'
+import { OverspeedWatch } from '../../../devices/links/mavlink/overspeed.ts'
+import { Telemetry } from '../../../devices/links/mavlink/telemetry.ts'
+import { findVehicleKind } from '../../../devices/links/mavlink/vehicle-kind.ts'
 import type { Json } from '../../../devices/profile.ts'
 import copter from '../../../devices/profiles/copter.ts'
 import { ShoalError } from '../../../shared/errors.ts'
@@ -20,7 +25,7 @@ import { CRITICAL_GATE } from '../../../shared/wire/plan-part.ts'
 import { type LinkBench, testDeviceLink } from '../../contracts/device-link.ts'
 import { createLinkContext } from '../../support/link-context.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { BRAKE, findUdpPort, LAND, RTL, StandInCopter } from './stand-in-copter.ts'
+import { BRAKE, findUdpPort, GUIDED, LAND, LOITER, RTL, StandInCopter } from './stand-in-copter.ts'
 
 const GO_TO = { lat: 48.1003, lon: 11.5004, altitude_m: 20, speed_m_s: 3.3 }
 
@@ -38,6 +43,9 @@ const resolveHost = async (host: string): Promise<string> => {
   if (host === '127.0.0.1') return host
   throw new ShoalError('scope_denied', `${host} is not in devices.scope`)
 }
+
+/** Monotonic clock that makes the waits for what never comes shorter. */
+const FAST = { nowMs: () => performance.now() * 5 }
 
 const openRig = async (t: Test, config: object = {}, context: object = {}): Promise<Rig> => {
   const port = await findUdpPort()
@@ -57,11 +65,17 @@ const openRig = async (t: Test, config: object = {}, context: object = {}): Prom
 const waitForVehicle = ({ link, read }: Rig): Promise<unknown> =>
   waitUntil(
     'the vehicle is there',
-    () => link.list()[0]?.available === true && read('altitude_m') !== undefined,
+    () => link.list()[0]?.writable === true && read('launch_lat') !== undefined && read('mode'),
   )
 
+/** Lets the copter hover above its launch. */
+const fly = async (rig: Rig): Promise<void> => {
+  Object.assign(rig.copter.state, { altitude_m: 20, base_mode: 0xd1, custom_mode: GUIDED })
+  await waitUntil('it flies', () => rig.read('altitude_m') === 20 && rig.read('is_armed') === true)
+}
+
 const openBench = async (t: Test): Promise<LinkBench> => {
-  const rig = await openRig(t)
+  const rig = await openRig(t, {}, FAST)
   await waitForVehicle(rig)
   const { link, copter, end } = rig
   return {
@@ -99,11 +113,11 @@ const executeVerb = (
   signal = new AbortController().signal,
 ) => {
   const device = link.list()[0]
-  const found = copter.verbs[verb]
+  const found = device?.profile.verbs[verb]
   if (device === undefined || found === undefined) throw new Error(`no verb ${verb}`)
   const target = { device_id: deviceId, options: device.options, envelope: {} }
-  const { operations, bounds = {} } = found.plan(found.params.parse(params), target)
-  const context = { signal, report, bounds }
+  const { operations, motion, bounds = {} } = found.plan(found.params.parse(params), target)
+  const context = { signal, report, bounds: { ...bounds, ...(motion && { motion }) } as never }
   return link.execute(deviceId, operations, context)
 }
 
@@ -155,8 +169,15 @@ t.test('the frames of a vehicle become its readings', async t => {
       lat: 48.1,
       lon: 11.5,
       altitude_m: 0,
-      speed_m_s: 3,
+      speed_m_s: 0,
       heading_degrees: 90,
+      landed_state: 'on_ground',
+      is_ready_to_arm: true,
+      is_ekf_healthy: true,
+      is_fence_breached: false,
+      is_taken_over: false,
+      battery_volts: 15.9,
+      launch_altitude_amsl_m: 500,
       link_quality_percent: 100,
       warning: 'Low\\u{1b} battery',
     },
@@ -185,26 +206,24 @@ t.test('frames of other systems, of other senders and with damage change nothing
   t.equal(read('altitude_m'), 0)
 })
 
-t.test('a flood is processed up to its limit', async t => {
-  const port = await findUdpPort()
-  const received: number[] = []
-  const end = new AbortController()
-  const socket = new MavlinkSocket({
-    resolve: async () => ({ address: '127.0.0.1', port }),
-    nowMs: () => 0,
-    onFrame: ({ sequence }) => void received.push(sequence),
-    onFault: () => {},
-  })
-  t.teardown(() => end.abort())
-  void socket.run(end.signal)
-  const copter = new StandInCopter(t, port)
-  let rounds = 0
-  await waitUntil('far more than the limit is sent', () => {
-    for (let count = 0; count < 100; count++) copter.beat()
-    rounds += 1
-    return rounds > 8 && received.length >= MAX_DATAGRAMS_PER_SECOND
-  })
-  t.equal(received.length, MAX_DATAGRAMS_PER_SECOND)
+t.test('a flood takes nothing from the vehicles, whose share follows their number', async t => {
+  const vehicle = { address: '127.0.0.1', port: 1 }
+  const router = { address: '127.0.0.1', port: 2 }
+  const rate = new FairRate(({ port }) => (port <= 2 ? port : 0))
+  const countAllowed = (count: number, sender: (index: number) => typeof vehicle): number =>
+    Array.from({ length: count }, (_, index) => rate.allows(sender(index), 0)).filter(Boolean)
+      .length
+  const strangers = (index: number) => ({ address: '127.0.0.1', port: 1000 + index })
+  t.equal(countAllowed(10_000, strangers), DATAGRAMS_OF_STRANGERS)
+  t.equal(
+    countAllowed(1000, () => vehicle),
+    DATAGRAMS_PER_VEHICLE,
+  )
+  t.equal(
+    countAllowed(1000, () => router),
+    2 * DATAGRAMS_PER_VEHICLE,
+  )
+  t.ok(rate.allows(vehicle, 1000), 'the next second is a new one')
 })
 
 t.test('lost frames lower the link quality', async t => {
@@ -239,24 +258,52 @@ t.test('a sender out of the scope is not pinned', async t => {
   t.match(link.list()[0], { available: false })
 })
 
-t.test('a refusal of the vehicle is an error with its reason', async t => {
+t.test('a refusal has the reason of the autopilot, joined from its chunks', async t => {
   const rig = await openRig(t)
   await waitForVehicle(rig)
-  rig.copter.answer = () => 2
+  rig.copter.send(STATUSTEXT, { severity: 2, text: 'PreArm: of an earlier command' })
+  await waitUntil('the earlier text arrives', () => rig.read('warning'))
+  rig.copter.answer = () => {
+    const text = 'Arm: Compass not calibrated, and the throttle is t'
+    rig.copter.send(STATUSTEXT, { severity: 2, id: 7, chunk_seq: 0, text })
+    rig.copter.send(STATUSTEXT, { severity: 2, id: 7, chunk_seq: 1, text: 'oo high' })
+    return 4
+  }
+  const reason = 'Arm: Compass not calibrated, and the throttle is too high'
   await t.rejects(executeVerb(rig, 'arm', {}), {
     reason: 'conflict',
-    message: /ARM_DISARM: denied/,
+    message: `the vehicle refused COMPONENT_ARM_DISARM: failed (${reason})`,
+    outcome: {
+      asked: { sent: [{ name: 'arm', answer: /failed/ }] },
+      seen: { values: { autopilot_texts: [reason] } },
+    },
   })
 })
 
-t.test('a command without an acknowledgement is retried only if it is idempotent', async t => {
-  const rig = await openRig(t)
+t.test('a command is sent again while nothing of it is seen, and a late answer counts', async t => {
+  const rig = await openRig(t, {}, FAST)
   await waitForVehicle(rig)
   rig.copter.answer = (_command, attempt) => (attempt < 2 ? undefined : 0)
   await executeVerb(rig, 'set-mode', { mode: 'loiter' })
   t.equal(rig.copter.received.length, 3)
-  await t.rejects(executeVerb(rig, 'arm', {}), { name: 'DeviceFailure', reason: 'request_timeout' })
-  t.equal(rig.copter.received.length, 4)
+  await executeVerb(rig, 'arm', {})
+  t.equal(rig.copter.received.length, 6, 'the heartbeat says that it is not armed')
+  rig.copter.received.length = 0
+  rig.copter.answer = () => undefined
+  rig.copter.state.base_mode = 0xd1
+  await waitUntil('it is armed', () => rig.read('is_armed') === true)
+  const taking = executeVerb(rig, 'set-mode', { mode: 'stabilize' })
+  await waitUntil('the second attempt arrives', () => rig.copter.received.length > 1)
+  rig.copter.state.custom_mode = 0
+  t.match(await taking, { seen: { state: 'reached', values: { mode: 'stabilize' } } })
+})
+
+t.test('an acknowledgement alone is no success', async t => {
+  const rig = await openRig(t, {}, FAST)
+  await waitForVehicle(rig)
+  rig.copter.ignores = () => true
+  const mode = executeVerb(rig, 'set-mode', { mode: 'loiter' })
+  await t.rejects(mode, { reason: 'conflict', message: /acknowledged DO_SET_MODE, but nothing/ })
 })
 
 t.test('a command in progress is awaited and not repeated', async t => {
@@ -265,7 +312,7 @@ t.test('a command in progress is awaited and not repeated', async t => {
   rig.copter.answer = () => 5
   const done = executeVerb(rig, 'set-mode', { mode: 'loiter' })
   await waitUntil('the command arrives', () => rig.copter.received.length > 0)
-  rig.copter.acknowledge(176, 0)
+  rig.copter.state.custom_mode = LOITER
   await done
   t.equal(rig.copter.received.length, 1)
 })
@@ -274,70 +321,279 @@ t.test('a landing is not undone by the end of the flight that it interrupts', as
   const rig = await openRig(t)
   await waitForVehicle(rig)
   rig.copter.isHanging = true
+  await fly(rig)
   const flight = t.rejects(executeVerb(rig, 'go-to', GO_TO), {
     name: 'DeviceFailure',
     reason: 'conflict',
   })
-  await waitUntil('the flight begins', () => rig.copter.received.length === 3)
+  await waitUntil('the flight begins', () => rig.copter.received.length === 4)
+  rig.copter.isHanging = false
   await executeVerb(rig, 'land', {})
   await flight
   t.equal(rig.copter.state.custom_mode, LAND)
-  t.equal(rig.copter.received.length, 4)
+  t.equal(rig.copter.received.length, 5)
 })
 
 t.test('a return is a flight: it lasts until the landing, and an abort brakes', async t => {
-  const rig = await openRig(t, { heartbeat: true })
+  const rig = await openRig(t, {}, FAST)
   await waitForVehicle(rig)
   const { copter: vehicle, read } = rig
-  await waitUntil('the launch is known', () => read('launch_lat') === 48.1)
-  vehicle.state.altitude_m = 20
+  await fly(rig)
   vehicle.isHanging = true
-  await waitUntil('it flies', () => read('altitude_m') === 20)
   for (const [verb, params] of [
     ['return-to-launch', {}],
     ['set-mode', { mode: 'rtl' }],
   ] as const) {
     const end = new AbortController()
-    const reports: unknown[] = []
     const flight = t.rejects(
-      executeVerb(rig, verb, params, each => void reports.push(each), end.signal),
-      { cause: { name: 'AbortError' } },
+      executeVerb(rig, verb, params, () => {}, end.signal),
+      { name: 'DeviceFailure', reason: 'request_timeout', outcome: { seen: { state: 'at_rest' } } },
     )
-    await waitUntil('it returns', () => reports.length > 0 && read('mode') === 'rtl')
-    end.abort()
+    await waitUntil('it returns', () => read('mode') === 'rtl' && read('speed_m_s') === 3)
+    end.abort(new ShoalError('request_timeout', 'the time is over'))
     await flight
     t.equal(vehicle.state.custom_mode, BRAKE, verb)
   }
   vehicle.isHanging = false
   await executeVerb(rig, 'return-to-launch', {})
   t.equal(vehicle.state.custom_mode, RTL)
-  t.equal(read('altitude_m'), 0)
+  t.equal(read('is_armed'), false, 'it has landed')
 })
 
-t.test('a pilot who takes over ends a flight, and the cell does not interfere', async t => {
+t.test('a pilot who takes over ends a flight, and no repeated stop undoes that', async t => {
+  const rig = await openRig(t)
+  await waitForVehicle(rig)
+  const { link, deviceId, copter: vehicle } = rig
+  await fly(rig)
+  vehicle.isHanging = true
+  const reports: unknown[] = []
+  const done = executeVerb(rig, 'go-to', GO_TO, each => void reports.push(each))
+  const flight = t.rejects(done, {
+    name: 'DeviceFailure',
+    reason: 'taken_over',
+    message: /taken over: its mode is loiter/,
+  })
+  await waitUntil('the flight begins', () => reports.length > 0)
+  vehicle.state.custom_mode = LOITER
+  await flight
+  t.equal(rig.read('is_taken_over'), true)
+  await t.rejects(link.stop(deviceId, 'hold', { isRepeated: true }), {
+    name: 'DeviceFailure',
+    reason: 'taken_over',
+  })
+  t.equal(vehicle.state.custom_mode, LOITER)
+  t.equal(vehicle.received.length, 4)
+  t.match(await link.stop(deviceId, 'hold'), { asked: { sent: [{ name: 'set-mode brake' }] } })
+  t.equal(vehicle.state.custom_mode, BRAKE, 'a new stop of a person counts')
+})
+
+t.test('a stop goes down to the first mode that is accepted and has an effect', async t => {
+  const rig = await openRig(t, {}, FAST)
+  await waitForVehicle(rig)
+  await fly(rig)
+  rig.copter.state.refusedModes = [BRAKE, LOITER]
+  t.match(await rig.link.stop(rig.deviceId, 'hold'), {
+    asked: {
+      sent: [
+        { name: 'set-mode brake', answer: /refused/ },
+        { name: 'set-mode loiter', answer: /refused/ },
+        { name: 'set-mode alt_hold', answer: 'accepted' },
+      ],
+    },
+    seen: { values: { mode: 'alt_hold', travelled_m: 0 } },
+  })
+  t.match(await executeVerb(rig, 'hold', {}), { seen: { state: 'at_rest' } })
+  rig.copter.answer = () => undefined
+  await t.rejects(rig.link.stop(rig.deviceId, 'land'), {
+    name: 'DeviceFailure',
+    reason: 'unconfirmed',
+    outcome: { asked: { sent: [{ name: 'set-mode land', answer: null }] } },
+  })
+})
+
+t.test('a motion that is faster than approved is braked, and one gust is not', async t => {
+  const limits = { overspeed_percent: 20, overspeed_m_s: 0.5, overspeed_ms: 1000 }
+  const watch = new OverspeedWatch(3, limits)
+  t.equal(Math.round(watch.limit_m_s * 10), 36)
+  t.equal(new OverspeedWatch(1, limits).limit_m_s, 1.5)
+  const isEnded = (samples: readonly (readonly [number, number])[]): boolean => {
+    const one = new OverspeedWatch(3, limits)
+    return samples.map(([speed, at]) => one.isExceeded(speed, at)).includes(true)
+  }
+  const steady = Array.from({ length: 8 }, (_, index): [number, number] => [4, index * 200])
+  t.ok(isEnded(steady))
+  t.notOk(isEnded(steady.slice(0, 5)), 'not yet for a second')
+  t.notOk(isEnded(steady.with(4, [3, 800])), 'not without interruption')
+  t.notOk(
+    isEnded([
+      [80, 0],
+      [3, 200],
+      [3, 5000],
+    ]),
+    'a jump of the position',
+  )
+  const rig = await openRig(t, { vehicles: [{ name: 'kestrel', overspeed_ms: 200 }] })
+  await waitForVehicle(rig)
+  await fly(rig)
+  rig.copter.isHanging = true
+  const flight = t.rejects(executeVerb(rig, 'go-to', GO_TO), { message: /10.2 m.s, and 3.3 m.s/ })
+  await waitUntil('the flight begins', () => rig.copter.received.length === 4)
+  rig.copter.state.speed_m_s = 10.2
+  await flight
+  t.equal(rig.copter.state.custom_mode, BRAKE)
+})
+
+t.test('the speed follows the position, since the first position resets it', async t => {
+  const rig = await openRig(t)
+  await waitForVehicle(rig)
+  await fly(rig)
+  await executeVerb(rig, 'go-to', GO_TO)
+  t.strictSame(rig.copter.listCommands(), ['176:4', '178', '192', '178'])
+})
+
+t.test('a climb has ended at its altitude and at rest', async t => {
   const rig = await openRig(t)
   await waitForVehicle(rig)
   rig.copter.isHanging = true
-  const reports: unknown[] = []
-  const done = executeVerb(rig, 'go-to', GO_TO, each => void reports.push(each))
-  const flight = t.rejects(done, { reason: 'conflict', message: /taken over: its mode is loiter/ })
-  await waitUntil('the flight begins', () => reports.length > 0)
-  rig.copter.state.custom_mode = 5
-  await flight
-  t.equal(rig.copter.state.custom_mode, 5)
-  t.equal(rig.copter.received.length, 3)
+  const reports: string[] = []
+  let isDone = false
+  const climb = executeVerb(rig, 'launch', { altitude_m: 2 }, ({ message }) => {
+    reports.push(message ?? '')
+  }).then(() => {
+    isDone = true
+  })
+  await waitUntil('it is armed', () => rig.copter.received.length === 3)
+  t.strictSame(rig.copter.listCommands(), ['176:4', '400', '22'])
+  rig.copter.state.altitude_m = 1.4
+  rig.copter.state.speed_m_s = 0
+  await waitUntil('it rests below', () => reports.filter(one => one === '1 m to go').length > 40)
+  t.notOk(isDone)
+  rig.copter.state.altitude_m = 2
+  await climb
 })
 
-t.test('a heartbeat and questions are sent only where a heartbeat is configured', async t => {
-  const silent = await openRig(t)
+t.test('a vehicle sends what it is asked for, and is asked again when that ends', async t => {
+  const rig = await openRig(t)
+  await waitForVehicle(rig)
+  const { copter: vehicle } = rig
+  await waitUntil('all messages are asked for', () => vehicle.asked.size === 10)
+  t.strictSame(vehicle.heartbeats, [], 'a heartbeat is sent only where it is configured')
+  t.strictSame([...vehicle.senders], [243])
+  vehicle.reboot()
+  vehicle.asked.add(GLOBAL_POSITION_INT.id)
+  await waitUntil('it is asked after the restart', () => vehicle.asked.size === 10)
+  vehicle.asked.delete(GLOBAL_POSITION_INT.id)
+  await waitUntil('it is asked for what stopped', () => vehicle.asked.has(GLOBAL_POSITION_INT.id))
+})
+
+t.test('a vehicle is asked for groups only where single messages have no effect', t => {
+  const asked: number[] = []
+  const groups: number[] = []
+  const telemetry = new Telemetry({
+    requestInterval: id => void asked.push(id),
+    requestGroup: group => void groups.push(group),
+  })
+  for (let nowMs = 0; nowMs < 6000; nowMs += 500) telemetry.request('ardupilot', nowMs)
+  t.strictSame(groups, [])
+  const before = asked.length
+  telemetry.note(GLOBAL_POSITION_INT.id, 8000)
+  for (let nowMs = 8000; nowMs < 60_000; nowMs += 500) telemetry.request('ardupilot', nowMs)
+  t.strictSame([...new Set(groups)].sort(), [10, 12, 2, 6].sort())
+  t.ok(asked.length < before + 40, 'ever more seldom')
+  t.end()
+})
+
+t.test('a cell that only listens asks for nothing, and one with a heartbeat sends it', async t => {
+  const silent = await openRig(t, { request_telemetry: false })
+  silent.copter.isStreaming = true
   const beating = await openRig(t, { heartbeat: true })
   await waitForVehicle(silent)
   await waitUntil('a heartbeat arrives', () => beating.copter.heartbeats.length > 0)
   t.match(beating.copter.heartbeats[0], { type: 6, autopilot: 8 })
-  t.strictSame(silent.copter.heartbeats, [])
-  await waitUntil('the launch is known', () => beating.read('launch_lat') === 48.1)
-  t.equal(beating.copter.questions, 1)
-  t.equal(silent.copter.questions, 0)
+  t.equal(silent.copter.asked.size, 0)
+})
+
+t.test('type and autopilot of the heartbeat decide what a vehicle is', async t => {
+  for (const [type, autopilot, expected] of [
+    [2, 3, 'copter'],
+    [13, 12, 'copter'],
+    [4, 3, 'copter'],
+    [10, 3, 'rover'],
+    [11, 3, 'rover'],
+    [10, 12, 'rover'],
+    [1, 3, 'plane'],
+    [20, 12, 'plane'],
+    [12, 3, 'sub'],
+    [12, 12, undefined],
+    [5, 3, undefined],
+    [2, 4, undefined],
+  ] as const)
+    t.equal(findVehicleKind(type, autopilot)?.vehicleClass, expected, `${type} with ${autopilot}`)
+  t.equal(nameMode(2, 3, 6), 'rtl')
+  t.equal(nameMode(10, 3, 6), 'follow')
+  t.equal(nameMode(10, 3, 11), 'rtl')
+  t.equal(nameMode(1, 3, 11), 'rtl')
+  t.equal(nameMode(12, 3, 9), 'surface')
+  t.equal(nameMode(2, 12, 0x0304_0000), 'auto_loiter')
+  t.equal(nameMode(2, 12, 17), 'mode_17')
+  t.equal(nameMode(5, 3, 6), 'mode_6')
+})
+
+t.test('a vehicle is listed as what it is, and a plan for another one is void', async t => {
+  const rig = await openRig(t, { vehicles: [{ name: 'kestrel', profile: 'copter' }] })
+  const { link, copter: vehicle, deviceId } = rig
+  t.match(link.list()[0], { profile: { id: 'copter' }, available: false })
+  await waitForVehicle(rig)
+  const plan = link
+    .list()[0]
+    ?.profile.verbs.arm?.plan(
+      {},
+      { device_id: deviceId, options: link.list()[0]?.options ?? {}, envelope: {} },
+    )
+  vehicle.state.type = 10
+  const rover = await waitUntil('it is a rover', () =>
+    link.list().find(({ profile }) => profile.id === 'rover'),
+  )
+  t.match(rover, { available: true, writable: false, reason: /rover .* names the profile copter/ })
+  const context = { signal: new AbortController().signal, report: () => {} }
+  const arming = link.execute(deviceId, plan?.operations ?? [], {
+    ...context,
+    bounds: plan?.bounds ?? {},
+  })
+  await t.rejects(arming, { code: 'conflict', message: /is now a rover/ })
+  t.strictSame(vehicle.received, [])
+  vehicle.state.custom_mode = 0
+  t.match(await link.stop(deviceId, 'hold'), { asked: { sent: [{ name: 'set-mode hold' }] } })
+  t.strictSame(vehicle.listCommands(), ['176:4'], 'HOLD of a rover is 4')
+  vehicle.state.type = 5
+  const other = await waitUntil('it is an antenna', () =>
+    link.list().find(({ profile }) => profile.id === 'mavlink-vehicle'),
+  )
+  t.match(other, { writable: false, reason: /antenna_tracker with ardupilot, which can only be/ })
+  await t.rejects(link.stop(deviceId, 'hold'), {
+    name: 'DeviceFailure',
+    reason: 'conflict',
+    message: /can only be read/,
+  })
+})
+
+t.test('PX4 has its modes in two parameters, and altitudes above sea level', async t => {
+  const rig = await openRig(t)
+  const { copter: vehicle } = rig
+  vehicle.state.autopilot = 12
+  await waitForVehicle(rig)
+  Object.assign(vehicle.state, { base_mode: 0xd1, altitude_m: 20, custom_mode: 0x0304_0000 })
+  await waitUntil('it loiters', () => rig.read('mode') === 'auto_loiter')
+  vehicle.answer = () => 0
+  await executeVerb(rig, 'hold', {})
+  t.match(vehicle.received[0], { fields: { command: 176, param1: 1, param2: 4, param3: 3 } })
+  const flight = executeVerb(rig, 'go-to', GO_TO)
+  await waitUntil('it is sent there', () => vehicle.received.length > 1)
+  Object.assign(vehicle.state, { lat: GO_TO.lat, lon: GO_TO.lon, altitude_m: GO_TO.altitude_m })
+  await flight
+  const { fields } = vehicle.received[1] ?? {}
+  t.match(fields, { command: 192, param1: Math.fround(3.3), param2: 1, frame: 0, z: 520 })
+  t.ok(Number.isNaN(fields?.param4), 'it keeps its heading')
 })
 
 t.test('each vehicle of the documented example can return', async t => {
@@ -346,16 +602,18 @@ t.test('each vehicle of the documented example can return', async t => {
   const { devices } = parse(example.replace(/^yaml/, ''))
   const config = MavlinkLinkConfig.parse(devices.links[0])
   const link = openMavlinkLink(config, createLinkContext(t, { resolveHost }))
-  t.equal(config.heartbeat, true, 'the launch is asked for')
   t.equal(link.list().length, 2)
   for (const { name, envelope = {}, options, profile } of link.list()) {
-    const target = { device_id: name, options, envelope }
+    const kind = { vehicle_type: 'quadrotor', autopilot: 'ardupilot', can_hover: true }
+    const known = { ...options, ...kind, vehicle_class: profile.id }
+    const target = { device_id: name, options: known, envelope }
     const motion = profile.verbs['return-to-launch']?.plan({}, target).motion
     t.ok(Number(motion?.max_speed_m_s) <= (envelope.max_speed_m_s ?? Infinity), name)
   }
 })
 
 t.test('arming, and flying out of a geofence, need two persons', async t => {
+  t.equal(copter.verbs.launch?.gate, CRITICAL_GATE, 'that of its highest part')
   t.equal(copter.verbs.arm?.gate, CRITICAL_GATE)
   t.equal(copter.verbs.disarm?.gate, CRITICAL_GATE)
   const goTo = copter.verbs['go-to']
