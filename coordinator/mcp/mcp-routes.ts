@@ -50,6 +50,8 @@ const DOCS: RouteDocs = {
   summary: 'The Model Context Protocol: every operation as a tool.',
   body: z.looseObject({ jsonrpc: z.literal('2.0'), method: z.string() }),
   answer: RpcAnswer,
+  // a notification is accepted without a body
+  status: [200, 202],
   events: RpcAnswer,
   errors: 'McpError',
 }

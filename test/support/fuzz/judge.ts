@@ -48,6 +48,8 @@ export const judgeBy = (document: OpenApiDocument) => {
     const place =
       described.$ref?.slice(1) ?? `/paths/${escapePointer(call.route)}/${method}/responses/${name}`
     const content = contentOf(document, described)
+    if (body === '' && type === '')
+      return name === 'default' ? `${status} without a body is not described` : undefined
     const media = Object.keys(content).find(each => type.split(';', 1)[0] === each)
     if (media === undefined) return `${status}: ${type} is not described`
     if (!media.includes('json')) return undefined

@@ -143,6 +143,7 @@ const sendCall = async (
   const response = await fetch(url + call.url, {
     method: call.method,
     signal,
+    redirect: 'manual',
     headers: {
       ...call.headers,
       ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
