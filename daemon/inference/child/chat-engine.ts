@@ -3,7 +3,6 @@ import type { LlamaModel } from 'node-llama-cpp'
 import type { ChatOrder, LoadOrder, StepCounts } from '../protocol.ts'
 import type { CallShape } from '../tool-syntax.ts'
 import { BatchScheduler } from './batch-scheduler.ts'
-import { ChatTemplate } from './chat-template.ts'
 import { createChatContext } from './context.ts'
 import { generate } from './generate.ts'
 import type { Emit } from './generation.ts'
@@ -13,6 +12,7 @@ import { isScored } from './prompt-scores.ts'
 import { echoPrompt, emptyAnswer, rawPrompt } from './raw-prompt.ts'
 import type { Slot } from './slot.ts'
 import { pickSlot } from './slots.ts'
+import { TemplateThread } from './template-thread.ts'
 import { type ModelTokenizer, tokenizePieces } from './tokens.ts'
 import { UnservableError } from './unservable-error.ts'
 
@@ -20,7 +20,7 @@ import { UnservableError } from './unservable-error.ts'
 export class ChatEngine {
   readonly #model: LlamaModel
   readonly #mostCharacters: number
-  readonly #template: ChatTemplate
+  readonly #template: TemplateThread
   readonly #tokenizer: ModelTokenizer<number>
   readonly #slots: Slot[]
   readonly #batching: BatchScheduler
@@ -30,6 +30,7 @@ export class ChatEngine {
     model: LlamaModel,
     batching: BatchScheduler,
     slots: Slot[],
+    template: TemplateThread,
     { contextLength }: LoadOrder,
   ) {
     this.#model = model
@@ -37,10 +38,7 @@ export class ChatEngine {
     this.#batching = batching
     this.#slots = slots
     this.#tokenizer = tokenizerOf(model)
-    this.#template = new ChatTemplate(templateOf(model), {
-      bos_token: model.tokens.bosString ?? '',
-      eos_token: model.tokens.eosString ?? '',
-    })
+    this.#template = template
   }
 
   static async create(
@@ -49,8 +47,11 @@ export class ChatEngine {
     onStep: () => void,
   ): Promise<ChatEngine> {
     const batching = new BatchScheduler(onStep)
-    const { slots } = await createChatContext(model, order, batching)
-    return new ChatEngine(model, batching, slots, order)
+    const [template, { slots }] = await Promise.all([
+      openTemplate(model, order),
+      createChatContext(model, order, batching),
+    ])
+    return new ChatEngine(model, batching, slots, template, order)
   }
 
   get counts(): StepCounts {
@@ -59,7 +60,7 @@ export class ChatEngine {
 
   /** Resolves after the last event of the job; the slot is then free. */
   async run(order: ChatOrder, emit: Emit, isCancelled: () => boolean): Promise<void> {
-    const { prompt, callShape } = this.#read(order)
+    const { prompt, callShape } = await this.#read(order)
     const tell = order.echo && !isScored(order) ? echoPrompt(this.#model, order, emit) : emit
     if (order.maxTokens === 0 && !isScored(order)) {
       for (const event of emptyAnswer(order, prompt.length)) tell(event)
@@ -86,7 +87,7 @@ export class ChatEngine {
     }
   }
 
-  #read(order: ChatOrder): { prompt: number[]; callShape?: CallShape } {
+  async #read(order: ChatOrder): Promise<{ prompt: number[]; callShape?: CallShape }> {
     const characters = charactersOf(order)
     if (characters > this.#mostCharacters)
       throw createPromptTooLongError(
@@ -95,7 +96,7 @@ export class ChatEngine {
       )
     const read =
       order.prompt === undefined
-        ? this.#render(order)
+        ? await this.#render(order)
         : { prompt: rawPrompt(this.#model, this.#tokenizer, order.prompt) }
     if (read.prompt.length < order.contextLength) return read
     throw createPromptTooLongError(
@@ -104,9 +105,12 @@ export class ChatEngine {
     )
   }
 
-  #render({ messages, tools }: ChatOrder): { prompt: number[]; callShape: CallShape } {
+  async #render({
+    messages,
+    tools,
+  }: ChatOrder): Promise<{ prompt: number[]; callShape: CallShape }> {
     const nonce = randomBytes(16).toString('hex')
-    const { pieces, callShape } = this.#template.render(messages, nonce, tools)
+    const { pieces, callShape } = await this.#template.render(messages, nonce, tools)
     return { prompt: tokenizePieces(pieces, this.#tokenizer), callShape }
   }
 }
@@ -130,8 +134,17 @@ const createPromptTooLongError = (size: string, { prompt }: ChatOrder): Unservab
   return new UnservableError('context_length_exceeded', `${what} ${size}`, param)
 }
 
-const templateOf = (model: LlamaModel): string => {
-  const template = model.fileInfo.metadata.tokenizer.chat_template
-  if (template === undefined) throw new Error('the weights carry no chat template')
-  return template
+const openTemplate = async (
+  model: LlamaModel,
+  { contextLength }: LoadOrder,
+): Promise<TemplateThread> => {
+  const source = model.fileInfo.metadata.tokenizer.chat_template
+  if (source === undefined) throw new Error('the weights carry no chat template')
+  const { bosString, eosString } = model.tokens
+  const variables = { bos_token: bosString ?? '', eos_token: eosString ?? '' }
+  return TemplateThread.open({
+    source,
+    variables,
+    maxCharacters: mostCharacters(model, contextLength),
+  })
 }

@@ -6,7 +6,8 @@ import { hasShortIds, shortenCallIds } from './short-call-ids.ts'
 import { SPELLED_SHAPE, spellOutTools } from './spelled-tools.ts'
 import { UnservableError } from './unservable-error.ts'
 
-interface Rendered {
+/** A prompt. */
+export interface Rendered {
   pieces: Piece[]
   /** Form of calls in the prompt, and therefore in the answer. */
   callShape: CallShape

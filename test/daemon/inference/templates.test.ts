@@ -5,6 +5,7 @@ import { ChatTemplate } from '../../../daemon/inference/child/chat-template.ts'
 import { detokenizer } from '../../../daemon/inference/child/model.ts'
 import { type Piece, renderPrompt } from '../../../daemon/inference/child/prompt.ts'
 import { spellOutTools } from '../../../daemon/inference/child/spelled-tools.ts'
+import { TemplateThread } from '../../../daemon/inference/child/template-thread.ts'
 import type { PlainMessage, PlainTool } from '../../../daemon/inference/protocol.ts'
 
 const VARIABLES = { bos_token: '', eos_token: '' }
@@ -178,3 +179,26 @@ t.test('white space at the ends of words in tools is kept', async t => {
   const pieces = renderPrompt(template, [user('hi')], VARIABLES, 'n', [{ name: 'f', parameters }])
   t.strictSame(JSON.parse(joinPieces(pieces)).function.parameters, parameters)
 })
+
+t.test(
+  'a template that loops or fills the memory is ended, and the next prompt renders',
+  async t => {
+    const limits = { heapMb: 48, maxSeconds: 2 }
+    const open = (source: string) =>
+      TemplateThread.open({ source, variables: VARIABLES, maxCharacters: 1000 }, limits)
+    const loop = (body: string) =>
+      `{% for a in range(99999) %}{% for b in range(99999) %}${body}{% endfor %}{% endfor %}`
+    const tooMuch = { message: /takes more than 2 s or 48 MB/ }
+    await t.rejects(open(loop('')), tooMuch)
+    await t.rejects(open(loop('{{ range(9999) | join }}')), tooMuch)
+
+    const isLast = (text: string) => `{% if messages[-1]['content'] == '${text}' %}`
+    const long = `${isLast('\n')}{% for a in range(2000) %}x{% endfor %}{% endif %}`
+    const template = await open(`${isLast('  ')}${loop('')}{% endif %}${long}${CHATML}`)
+    const refused = { name: 'UnservableError', code: 'invalid_request', param: 'messages' }
+    const hung = t.rejects(template.render([user('  ')], 'n'), { ...refused, ...tooMuch })
+    t.match(joinPieces((await template.render([user('hi')], 'n')).pieces), 'hi')
+    await hung
+    await t.rejects(template.render([user('\n')], 'n'), { code: 'context_length_exceeded' })
+  },
+)
