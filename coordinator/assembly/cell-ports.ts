@@ -46,7 +46,7 @@ export const openUpgrades = (parts: CellPortParts): object => {
     isLeaving: running.isLeaving,
     addressOf,
     answerHeaders: request =>
-      app.answerHeaders({ id: newRequestId(), ip: addressOf(request), key: undefined }),
+      app.answerHeaders({ id: newRequestId(), address: addressOf(request), key: undefined }),
     openMqtt: (socket, cellId, address) => {
       bus.handle(socket, cellId, address)
     },

@@ -9,16 +9,21 @@ import type { Connections } from './connections.ts'
 import { writeError } from './errors.ts'
 import { putInFront, type RequestHandler } from './put-in-front.ts'
 import { requestId } from './safety.ts'
+import type { TrustedProxies } from './trusted-proxies.ts'
 
 const RETRY_AFTER_SECONDS = 10
 
 /** Bounds the connections of the server, and passes on their requests one by one. */
-export const acceptConnections = (app: FastifyInstance, connections: Connections): void => {
+export const acceptConnections = (
+  app: FastifyInstance,
+  connections: Connections,
+  proxies: Pick<TrustedProxies, 'clientAddress'>,
+): void => {
   const { server } = app
   putInFront(server, behind => {
     const turns = new TurnQueue()
     const handle = createTurnHandler(turns, behind)
-    const handlers = { handle, handleReserve: createReserveHandler(app, behind) }
+    const handlers = { handle, handleReserve: createReserveHandler(app, proxies, behind) }
     followSockets(server, socket => {
       turns.giveWay()
       return connections.accept(socket, handlers)
@@ -49,11 +54,16 @@ const createTurnHandler =
 
 /** Answers health checks and requests with a key, one on each connection. */
 const createReserveHandler =
-  (app: FastifyInstance, handle: RequestHandler): RequestHandler =>
+  (
+    app: FastifyInstance,
+    proxies: Pick<TrustedProxies, 'clientAddress'>,
+    handle: RequestHandler,
+  ): RequestHandler =>
   (request, response) => {
     response.setHeader('connection', 'close')
     if (isUrgent(request)) handle(request, response)
-    else refuse(app, request, response).catch(() => response.destroy())
+    else
+      refuse(app, proxies.clientAddress(request), request, response).catch(() => response.destroy())
   }
 
 const isUrgent = ({ url, headers }: IncomingMessage): boolean =>
@@ -61,11 +71,11 @@ const isUrgent = ({ url, headers }: IncomingMessage): boolean =>
 
 const refuse = async (
   app: FastifyInstance,
+  address: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> => {
-  const ip = request.socket.remoteAddress ?? ''
-  const headers = await app.answerHeaders({ id: requestId(request), ip, key: undefined })
+  const headers = await app.answerHeaders({ id: requestId(request), address, key: undefined })
   const error = new ShoalError('rate_limited', 'all connections are in use; try again later', {
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   })

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { networkOf } from './answer-headers.ts'
+import { networkOf } from './trusted-proxies.ts'
 
 const MINUTE_MS = 60_000
 /** Networks that are remembered. */

@@ -9,6 +9,7 @@ import type { TaskCaller } from '../operations/context.ts'
 import type { Quota, QuotaStatus, QuotaSubject } from '../quota/quota.ts'
 import type { Replicas } from '../replicas/replicas.ts'
 import type { CorsPolicy } from './cors.ts'
+import { networkOf } from './trusted-proxies.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -27,32 +28,18 @@ interface AnswerHeaderParts {
   cors: Pick<CorsPolicy, 'headers'>
 }
 
-/**
- * Returns an IPv4 address, or the /64 of an IPv6 one, since a host may use any address in it.
- * Returns an empty string for a socket that was reset, which has no address any more.
- */
-export const networkOf = (address = ''): string => {
-  const mapped = /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1]
-  if (mapped !== undefined || !address.includes(':')) return mapped ?? address
-  const [head = '', tail] = address.split('%')[0]?.split('::') ?? []
-  const left = head === '' ? [] : head.split(':')
-  const right = tail ? tail.split(':') : []
-  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0')
-  return [...left, ...(tail === undefined ? [] : zeros), ...right].slice(0, 4).join(':')
-}
-
 /** Subject whose allowance a request uses: its key, or its address without a valid key. */
-export const subjectOf = (asker: Pick<RequestOrigin, 'ip' | 'key'>): QuotaSubject =>
+export const subjectOf = (asker: Pick<RequestOrigin, 'address' | 'key'>): QuotaSubject =>
   asker.key === undefined
-    ? { id: `address:${networkOf(asker.ip)}`, tier: 'anonymous' }
+    ? { id: `address:${networkOf(asker.address)}`, tier: 'anonymous' }
     : { id: asker.key.id, tier: asker.key.tier }
 
 /** The caller of a request, as operations know it. */
-export const taskCallerOf = ({ key, tenantId, id, ip }: FastifyRequest): TaskCaller => ({
+export const taskCallerOf = ({ key, tenantId, id, address }: FastifyRequest): TaskCaller => ({
   key,
   tenantId,
   requestId: id,
-  address: networkOf(ip),
+  address: networkOf(address),
 })
 
 /**
@@ -82,7 +69,7 @@ const limitHeaders = (standing: QuotaStatus, nowMs: number): OutgoingHttpHeaders
 /** Source of the headers: a request, or a socket that sent no complete one. */
 interface RequestOrigin {
   id: string
-  ip: string
+  address: string
   key: Key | undefined
   /** Headers of the request, for a browser's origin. */
   headers?: IncomingHttpHeaders

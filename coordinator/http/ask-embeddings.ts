@@ -70,7 +70,7 @@ const askEmbeddings = async (
     await inference.infer(
       {
         id: requestId,
-        ip: '',
+        address: '',
         route: ROUTE,
         headers: {},
         key,

@@ -50,7 +50,7 @@ export const createAskModel =
       await inference.infer(
         {
           id: requestId,
-          ip: '',
+          address: '',
           route: CHAT,
           headers: {},
           key,

@@ -51,8 +51,8 @@ export const auth = fp(async (app: FastifyInstance, parts: AuthParts) => {
     request.key = key
     if (key === undefined) {
       const { access = request.is404 ? 'none' : 'key', isUncounted } = request.routeOptions.config
-      if (access === 'key' || !isUncounted) anonymous.count(request.ip)
-      if (presented !== undefined) onInvalidKey(request.ip)
+      if (access === 'key' || !isUncounted) anonymous.count(request.address)
+      if (presented !== undefined) onInvalidKey(request.address)
       if (access === 'key') throw keyRefusal(request.headers.authorization, presented)
       return
     }
@@ -67,7 +67,7 @@ export const auth = fp(async (app: FastifyInstance, parts: AuthParts) => {
     let loading: Promise<void> | undefined
     outcome(
       () => {
-        const found = findKey(parts, request.ip, presented)
+        const found = findKey(parts, request.address, presented)
         if (found instanceof Promise) loading = found.then(admitKey)
         else admitKey(found)
       },

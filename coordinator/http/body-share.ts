@@ -7,7 +7,7 @@ import type { HttpExchange } from './exchange.ts'
 export const FREE_BODY_BYTES = 16 * 1024
 
 /** A request whose body is counted for its key, or for its address without a valid key. */
-export type BodyHolder = Pick<HttpExchange, 'key' | 'ip' | 'bodyShare'> & {
+export type BodyHolder = Pick<HttpExchange, 'key' | 'address' | 'bodyShare'> & {
   response: Parameters<typeof boundFlush>[0]
 }
 
@@ -36,7 +36,7 @@ const openShare = (
   onReclaim: (refusal: ShoalError) => void,
 ): void => {
   const { response, key } = exchange
-  const share = budget.open({ key: key?.id ?? exchange.ip }, () => {
+  const share = budget.open({ key: key?.id ?? exchange.address }, () => {
     onReclaim(createBoundError(false))
     // the body stays in memory until the response has closed
     boundFlush(response)

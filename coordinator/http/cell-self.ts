@@ -70,7 +70,7 @@ export const cellSelfRoutes: FastifyPluginAsync<
     const cell = await parts.authenticate(cellId, credential, caller)
     if (cell === undefined) {
       // valid ones do not count: a whole fleet may have one address
-      parts.anonymous.count(request.ip)
+      parts.anonymous.count(request.address)
       throw createCredentialError()
     }
     if (cell.id !== cell_id)
@@ -79,13 +79,13 @@ export const cellSelfRoutes: FastifyPluginAsync<
   }
 
   const requireCaller = async (request: FastifyRequest): Promise<CellCaller & { id: string }> => {
-    const caller = cellCallerOf(request.raw, request.ip)
+    const caller = cellCallerOf(request.raw, request.address)
     const { id } = await requireCell(request, caller)
     return { id, ...caller }
   }
 
   app.get(SELF_PATH, toRouteOptions(SELF), async (request): Promise<SelfAnswer> => {
-    const caller = isProbe(request.raw) ? undefined : cellCallerOf(request.raw, request.ip)
+    const caller = isProbe(request.raw) ? undefined : cellCallerOf(request.raw, request.address)
     const { id, name, tags, renewedAt } = await requireCell(request, caller)
     if (caller !== undefined && caller.bootId !== NO_BOOT_ID) noteArrival(id, caller.bootId)
     return { cell_id: id, name, tags, credential_at: renewedAt, now: now(), ...trust() }

@@ -3,11 +3,11 @@ import type { Logger } from 'pino'
 import { throttleById } from '../base/at-most-every.ts'
 import type { Budget } from '../budgets/budget.ts'
 import type { CloseReason, HttpFigures } from '../metrics/http-figures.ts'
-import { networkOf } from './answer-headers.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionGroup } from './connection-group.ts'
 import type { RequestHandler } from './put-in-front.ts'
 import type { TrustedProxies } from './trusted-proxies.ts'
+import { networkOf } from './trusted-proxies.ts'
 
 /** Least bytes of an answer that a client takes within the send time-out. */
 const MIN_TAKEN_BYTES = 16 * 1024

@@ -12,8 +12,8 @@ import { growBody } from './body-share.ts'
 export const countBodies = fp(
   async (app: FastifyInstance, { budget }: { budget: Budgets['requestBodies'] }) => {
     app.addHook('preParsing', (request, { raw: response }, payload, done) => {
-      const { key, ip } = request
-      const holder = { key, ip, response, bodyShare: undefined }
+      const { key, address } = request
+      const holder = { key, address, response, bodyShare: undefined }
       const refusal = growBody(budget, holder, announcedBytes(request), () => response.destroy())
       done(refusal, payload)
     })

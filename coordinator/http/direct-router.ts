@@ -111,7 +111,7 @@ export class DirectRouter {
   /** Synchronous for a key that is in memory. */
   #authenticate(exchange: HttpExchange<ServerResponse>): Promise<void> | undefined {
     const presented = presentedKey(exchange.headers)
-    const found = findKey(this.#parts, exchange.ip, presented)
+    const found = findKey(this.#parts, exchange.address, presented)
     if (found instanceof Promise) return found.then(key => this.#admit(exchange, key, presented))
     this.#admit(exchange, found, presented)
     return undefined
@@ -123,8 +123,8 @@ export class DirectRouter {
     presented: string | undefined,
   ): void {
     if (key === undefined) {
-      this.#parts.anonymous.count(exchange.ip)
-      if (presented !== undefined) this.#parts.onInvalidKey(exchange.ip)
+      this.#parts.anonymous.count(exchange.address)
+      if (presented !== undefined) this.#parts.onInvalidKey(exchange.address)
       throw keyRefusal(exchange.headers.authorization, presented)
     }
     noteKey(exchange.response.req.socket)

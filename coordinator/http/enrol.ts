@@ -39,7 +39,7 @@ export const enrolRoute: FastifyPluginAsync<EnrolParts> = async (app, { enrol, r
         const { param, message } = firstIssue(result.error, request.body)
         throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
       }
-      const answer = await limited(request.ip, () => enrol(result.data))
+      const answer = await limited(request.address, () => enrol(result.data))
       reply.code(201)
       return answer
     },

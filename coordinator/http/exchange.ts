@@ -11,7 +11,8 @@ import { requestId } from './safety.ts'
 /** One inference request with its caller and its response. */
 export interface HttpExchange<R extends ClientResponse = ClientResponse> {
   id: string
-  ip: string
+  /** Address of the client, as `TrustedProxies` finds it. */
+  address: string
   /** Path of its route. */
   route: string
   headers: IncomingHttpHeaders
@@ -31,12 +32,12 @@ const EMPTY = Buffer.alloc(0)
 
 export const newExchange = (
   route: string,
-  ip: string,
+  address: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): HttpExchange<ServerResponse> => ({
   id: requestId(request),
-  ip,
+  address,
   route,
   headers: request.headers,
   key: undefined,

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { networkOf } from './answer-headers.ts'
+import { networkOf } from './trusted-proxies.ts'
 
 const LOG_EVERY_MS = 10_000
 

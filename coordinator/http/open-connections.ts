@@ -27,10 +27,11 @@ interface ConnectionParts extends Pick<Base, 'schedules' | 'logger' | 'nowMs'> {
 /** Bounds what clients hold by connections. Every request handler of the server must be there. */
 export const openConnections = (parts: ConnectionParts): { connections: Connections } => {
   const { config, app, budgets, figures, running, schedules, logger, nowMs } = parts
+  const proxies = new TrustedProxies(config.http.trusted_proxies)
   const connections = new Connections({
     budget: budgets.connections,
     reserve: budgets.reserveConnections,
-    proxies: new TrustedProxies(config.http.trusted_proxies),
+    proxies,
     figures: figures.http,
     logger,
     nowMs,
@@ -38,7 +39,7 @@ export const openConnections = (parts: ConnectionParts): { connections: Connecti
     headersTimeoutMs: config.http.headers_timeout_seconds * 1000,
   })
   running.follow(app.server)
-  acceptConnections(app, connections)
+  acceptConnections(app, connections, proxies)
   schedules.every('http.sweep', SWEEP_SECONDS, () => connections.sweep())
   // a socket that cannot be accepted is dropped by libuv without a word
   schedules.every('http.descriptors', COUNT_SECONDS, async () => {

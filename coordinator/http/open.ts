@@ -14,6 +14,7 @@ import { sendError, toShoalError } from './errors.ts'
 import { refuseSocket } from './refuse-socket.ts'
 import { RunningAnswers } from './running.ts'
 import { newRequestId, serverLimits } from './safety.ts'
+import { TrustedProxies } from './trusted-proxies.ts'
 
 interface ServerParts {
   config: CoordinatorConfig
@@ -62,6 +63,12 @@ export const createServer = ({ config, logger, shown }: ServerParts): FastifyIns
     clientErrorHandler: (error, socket) => void refuseSocket(app, error, socket as Socket),
     frameworkErrors: (error, request, reply) => void refuseRequest(app, error, request, reply),
   }) as unknown as FastifyInstance
+  const proxies = new TrustedProxies(config.http.trusted_proxies)
+  app.decorateRequest('address', {
+    getter() {
+      return proxies.clientAddress(this.raw)
+    },
+  })
   app.server.on('checkContinue', continueWhenRead)
   return app
 }
@@ -99,6 +106,6 @@ const refuseRequest = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> => {
-  const asker = { id: newRequestId(), ip: request.ip, key: undefined }
+  const asker = { id: newRequestId(), address: request.address, key: undefined }
   sendError(reply.headers(await app.answerHeaders(asker)), toShoalError(failure))
 }

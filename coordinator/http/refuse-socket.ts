@@ -27,7 +27,7 @@ export const refuseSocket = async (
     socket.destroy()
     return
   }
-  const asker = { id: newRequestId(), ip: socket.remoteAddress ?? '', key: undefined }
+  const asker = { id: newRequestId(), address: socket.remoteAddress ?? '', key: undefined }
   const { error, status } = isTimeout(failure)
     ? { error: createTimeoutError(app.server, connection), status: 408 }
     : parserError(failure)

@@ -10,7 +10,7 @@ import type { CoordinatorConfig } from '../config.ts'
 import { listServerNames } from '../tls/server-identity.ts'
 import { parseJsonBody } from './json-body.ts'
 import { outcome } from './outcome.ts'
-import { TrustedProxies } from './trusted-proxies.ts'
+import { normaliseAddress } from './trusted-proxies.ts'
 import { isUpgrade } from './upgrades.ts'
 
 export const newRequestId = (): string => `req_${randomId()}`
@@ -23,12 +23,6 @@ export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string
   return typeof asked === 'string' && REQUEST_ID.test(asked) ? asked : newRequestId()
 }
 
-/** Fastify's option for the addresses of clients behind proxies. */
-const trustProxy = (ranges: readonly string[]): false | ((address: string) => boolean) => {
-  const proxies = new TrustedProxies(ranges)
-  return ranges.length > 0 && (address => proxies.has(address))
-}
-
 /** Time and size limits of the listener; Fastify's own have no time limit. */
 export const serverLimits = ({ http }: CoordinatorConfig) =>
   ({
@@ -36,7 +30,6 @@ export const serverLimits = ({ http }: CoordinatorConfig) =>
     requestTimeout: http.request_timeout_seconds * 1000,
     keepAliveTimeout: 72_000,
     forceCloseConnections: true,
-    trustProxy: trustProxy(http.trusted_proxies),
     routerOptions: { maxParamLength: 512 },
     http: {
       headersTimeout: http.headers_timeout_seconds * 1000,
@@ -104,8 +97,8 @@ export const headerCheck = (
 
 /** Local address of the connection; a page of another origin cannot make a name point to it. */
 const ownAddress = ({ socket }: IncomingMessage): string | undefined => {
-  const address = socket.localAddress?.replace(/^::ffff:/, '')
-  return address?.includes(':') ? `[${address}]` : address || undefined
+  const address = normaliseAddress(socket.localAddress ?? '')
+  return address.includes(':') ? `[${address}]` : address || undefined
 }
 
 /**

@@ -260,7 +260,7 @@ t.test('a refused upgrade is closed even when its client keeps its side open', a
     logger: silent,
     authenticate: () => false,
     isLeaving: () => false,
-    answerHeaders: () => app.answerHeaders({ id: 'req_x', ip: '127.0.0.1', key: undefined }),
+    answerHeaders: () => app.answerHeaders({ id: 'req_x', address: '127.0.0.1', key: undefined }),
     openMqtt: () => {},
     openLink: () => {},
   })
