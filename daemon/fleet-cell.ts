@@ -81,6 +81,7 @@ export const openFleetCell = async (
       links: parts.links,
       coordinatorUrl: url,
       envelopes: await readSharedEnvelopes(config.state_dir),
+      isEstopped: deviceId => parts.estop.findStop(deviceId) !== undefined,
       env: parts.env,
       logger,
     }),

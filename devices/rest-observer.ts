@@ -29,13 +29,19 @@ export const isRestObservable = ({ rest }: Pick<DeviceProfile, 'rest'>): boolean
 /** Observes whether a device comes to rest after an order; only readings since then count. */
 export class RestObserver {
   readonly #parts: RestObserverParts
-  readonly #since: number
-  readonly #from: Position | undefined
+  #since: number
+  #from: Position | undefined
 
   /** `since`: time of the order in unix milliseconds; now when absent. */
   constructor(parts: RestObserverParts, since = parts.now()) {
     this.#parts = parts
     this.#since = since
+    this.#from = this.#readPosition()
+  }
+
+  /** Begins again: only readings from now on count, and the distance is that from here. */
+  restart(): void {
+    this.#since = this.#parts.now()
     this.#from = this.#readPosition()
   }
 

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { canonicalJson } from '../../shared/canonical-json.ts'
+import { wait } from '../../shared/wait.ts'
 import {
   type Ack,
   type Command,
@@ -12,6 +13,7 @@ import { describeCheck } from '../../shared/wire/describe-check.ts'
 import { boundOutcome, type DeviceOutcome } from '../../shared/wire/device-outcome.ts'
 import { type DryRun, hashPart } from '../../shared/wire/plan-part.ts'
 import {
+  CommandFailure,
   type CommandOutcome,
   type CommandRefusal,
   shorten,
@@ -71,7 +73,7 @@ const findOutcome = async (
     const late = sleep(planned.verb.timeout_seconds * 1000, undefined, { signal })
     const outcome = await Promise.race([work, late])
     if (stop.aborted) return undefined
-    return outcome ?? toTimeout(planned, command, life.hasBegun)
+    return outcome ?? (await endLate(planned, command, { work, over, life }))
   } catch (error) {
     if (stop.aborted) return undefined
     if (interrupted.aborted) return toInterruptedBy(interrupted.reason, command, life.hasBegun)
@@ -138,12 +140,31 @@ const toSuccess = (
   }
 }
 
-const toTimeout = (
+interface LateWork {
+  work: Promise<CommandOutcome>
+  over: AbortController
+  life: CommandLife
+}
+
+/** Ends a verb at its time limit; what it then says of its device is the outcome. */
+const endLate = async (
   { verb }: PlannedCommand,
   command: Command,
-  hasBegun: boolean,
-): CommandOutcome => ({
-  state: isHarmless(command) || !hasBegun ? 'failed' : 'unknown',
-  reason: 'timeout',
-  message: `it did not end within ${verb.timeout_seconds} s`,
-})
+  { work, over, life }: LateWork,
+): Promise<CommandOutcome> => {
+  const failure = new CommandFailure('timeout', `it did not end within ${verb.timeout_seconds} s`)
+  over.abort(failure)
+  const atEnd = new AbortController()
+  const end = await Promise.race([
+    work.catch((error: Error) => error),
+    wait((verb.restSeconds ?? 0) * 1000, atEnd.signal),
+  ])
+  atEnd.abort()
+  if (end !== undefined && !(end instanceof Error)) return end
+  if (end instanceof CommandFailure && end !== failure) return toFailure(end)
+  return {
+    state: isHarmless(command) || !life.hasBegun ? 'failed' : 'unknown',
+    reason: 'timeout',
+    message: failure.message,
+  }
+}

@@ -10,6 +10,7 @@ import {
   shorten,
   toInterrupted,
   toInterruptedBy,
+  toRecovered,
   toRejection,
 } from './outcome.ts'
 import { isRefusal } from './plan-command.ts'
@@ -52,7 +53,8 @@ export class CommandExecutor {
 
   /**
    * Settles commands left by an earlier run of the daemon: acting ones that had begun are
-   * `unknown`, those that had not are `failed`, and harmless ones are repeated.
+   * `unknown`, after their devices were brought to rest; those that had not are `failed`, and
+   * harmless ones are repeated.
    */
   async recover(): Promise<void> {
     const cameMs = this.#parts.nowMs()
@@ -60,7 +62,32 @@ export class CommandExecutor {
       if (FINAL_STATES.includes(ack.state)) continue
       if (command && isHarmless(command))
         this.#enqueue({ command, subject, cameMs, hasBegun: false })
+      else if (ack.state === 'executing' && this.#canRecover(subject))
+        this.#lanes.add(deviceLaneOf(subject), this.#createRecovery(subject))
       else await this.#acks.settle(subject, toInterrupted(ack.state))
+    }
+  }
+
+  #canRecover({ moves = [] }: JournalSubject): boolean {
+    return moves.length > 0 && this.#parts.devices?.recoverRest !== undefined
+  }
+
+  /** Brings the devices of a motion to rest that the end of the daemon interrupted, and settles it. */
+  #createRecovery(subject: JournalSubject): LaneJob {
+    const drop = () => this.#acks.settle(subject, toInterrupted('executing'), true)
+    return {
+      drop,
+      run: async interrupted => {
+        const { devices, signal: stop } = this.#parts
+        const { moves = [] } = subject
+        const ends = Promise.all(moves.map(async id => await devices?.recoverRest?.(id)))
+        const over = AbortSignal.any([interrupted, stop])
+        const outcomes = await Promise.race([ends, untilAborted(over)])
+        // at the end of the daemon the next start goes on
+        if (stop.aborted) return
+        if (outcomes === undefined) await drop()
+        else await this.#acks.settle(subject, toRecovered(outcomes), true)
+      },
     }
   }
 
@@ -211,6 +238,13 @@ export class CommandExecutor {
     if (outcome !== undefined) await this.#acks.settle(subject, outcome, true)
   }
 }
+
+/** Resolves with undefined at the abort. */
+const untilAborted = (signal: AbortSignal): Promise<undefined> =>
+  new Promise(resolve => {
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
 
 const findFault = (command: Command, cellId: string, trusted: readonly string[]) => {
   if (command.cell_id !== cellId) return 'it is for another cell'

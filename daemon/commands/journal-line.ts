@@ -16,6 +16,8 @@ const Entry = z.object({
   fence: z.int(),
   device_id: z.string().exactOptional(),
   used: Used.exactOptional(),
+  /** Devices that the command moves, until it is final. */
+  moves: z.array(z.string()).exactOptional(),
   /** Unix milliseconds by the cell's clock. */
   at: z.int(),
   ack: Ack,

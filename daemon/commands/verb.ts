@@ -40,6 +40,11 @@ export interface Verb extends VerbFacts {
   plan(params: Params): VerbPlan
   /** Reads the preconditions of the plan just before it runs; a dry run returns them too. */
   check?(part: PlanPart, signal: AbortSignal): Promise<Precondition[]>
+  /**
+   * Longest wait, in seconds, for a verb that was ended at its time limit: it brings a device to
+   * rest first. None when absent.
+   */
+  restSeconds?: number
   /** Executes exactly what is in the plan. */
   run(part: PlanPart, context: RunContext): Promise<Json>
 }
@@ -49,6 +54,11 @@ export interface DeviceVerbs {
   /** Returns undefined for a device that the cell does not have. */
   findName(deviceId: string): string | undefined
   findVerb(deviceId: string, verb: string): Verb | undefined
+  /**
+   * Brings a device to rest that an earlier run of the daemon left in motion. Resolves with what was
+   * asked and seen when it is at rest, or when the time for it is over.
+   */
+  recoverRest?(deviceId: string): Promise<DeviceOutcome>
 }
 
 export const toVerbFacts = ({

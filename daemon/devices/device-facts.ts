@@ -5,7 +5,12 @@ import type { DeviceFacts, DeviceProfileFacts, DeviceVerbFacts } from '../../sha
 import type { HostedDevice } from './hosted-device.ts'
 
 /** Describes a device for the birth. */
-export const toDeviceFacts = ({ device, site, limits }: HostedDevice): DeviceFacts => ({
+export const toDeviceFacts = ({
+  device,
+  site,
+  limits,
+  unconfirmedStop: stop,
+}: HostedDevice): DeviceFacts => ({
   device_id: device.deviceId,
   name: device.name,
   profile: device.profile.id,
@@ -14,6 +19,9 @@ export const toDeviceFacts = ({ device, site, limits }: HostedDevice): DeviceFac
   reason: device.reason?.slice(0, 300).toWellFormed() ?? null,
   writable: device.writable,
   envelope: toSafetyEnvelope(mergeEnvelopes(limits)),
+  ...(stop && {
+    unconfirmed_stop: { since: stop.since, reason: stop.reason.slice(0, 300).toWellFormed() },
+  }),
 })
 
 /** Facts of the profiles that were described before; their schemas take time. */

@@ -4,25 +4,43 @@ import type { SourcedEnvelope } from '../../devices/envelope/merge-envelopes.ts'
 import { isMqttLink, type LinkedBroker } from '../../devices/mqtt/linked-broker.ts'
 import { wait } from '../../shared/wait.ts'
 import { type DeviceState, MAX_DEVICES } from '../../shared/wire/device.ts'
+import type { DeviceOutcome } from '../../shared/wire/device-outcome.ts'
 import type { ReceivedEnvelopes, SafetyEnvelope } from '../../shared/wire/safety-envelope.ts'
 import type { DeviceVerbs, Verb } from '../commands/verb.ts'
 import type { DevicesConfig } from './config.ts'
 import { DeviceRuns } from './device-runs.ts'
-import { createDeviceVerb, type DeviceVerbContext } from './device-verb.ts'
+import { createDeviceVerb } from './device-verb.ts'
 import type { HostedDevice } from './hosted-device.ts'
+import { brakingOf } from './rest/braking.ts'
+import type { StopOrder } from './rest/pending-stop.ts'
+import { RestKeeper } from './rest/rest-keeper.ts'
+import type { StopFile } from './rest/stop-file.ts'
+import type { DeviceVerbContext } from './run-device-verb.ts'
 
 export interface DeviceHostParts {
   config: Pick<DevicesConfig, 'site' | 'envelope'>
   links: readonly DeviceLink[]
   /** Limits that the coordinator has set. */
   envelopes?: ReceivedEnvelopes
+  /** Keeps the stops that are not confirmed; in memory only when absent. */
+  stopFile?: StopFile
+  /** True for a device that an e-stop holds: nothing else orders it. */
+  isEstopped?: (deviceId: string) => boolean
+  /** Time for a device to come to rest before its stop counts as unconfirmed, in milliseconds. */
+  restMs?: number
+  /** The same for one that an earlier run of the daemon left in motion. */
+  recoverMs?: number
+  /** Time between two orders to a device that is not at rest, in milliseconds. */
+  repeatMs?: number
   /** Unix milliseconds. */
   now: () => number
   /** Monotonic clock, in milliseconds. */
   nowMs: () => number
-  logger: Pick<Logger, 'warn'>
+  logger: Pick<Logger, 'info' | 'warn'>
 }
 
+/** Time for the link to a device to be back after a start, and for the device to come to rest. */
+const RECOVER_MS = 30_000
 /** Most time for devices to come to rest at the end of the daemon. */
 const REST_MS = 2000
 
@@ -30,6 +48,8 @@ const REST_MS = 2000
 export class DeviceHost implements DeviceVerbs {
   /** Verbs that run on the devices. */
   readonly runs: DeviceRuns
+  /** Keeps devices at rest that were told to stop. */
+  readonly keeper: RestKeeper
   readonly #parts: DeviceHostParts
   readonly #context: DeviceVerbContext
   #envelopes: ReceivedEnvelopes
@@ -40,8 +60,10 @@ export class DeviceHost implements DeviceVerbs {
     this.#parts = parts
     this.#envelopes = parts.envelopes ?? {}
     this.runs = new DeviceRuns(parts.nowMs)
+    this.keeper = this.#createKeeper()
     this.#context = {
       runs: this.runs,
+      keeper: this.keeper,
       now: parts.now,
       countRecent: deviceId => this.runs.countRecent(deviceId),
       areLimitsReadable: () => this.#envelopes !== 'unreadable',
@@ -56,7 +78,12 @@ export class DeviceHost implements DeviceVerbs {
   start(signal: AbortSignal): void {
     const over = new AbortController()
     for (const link of this.#parts.links) link.start(over.signal)
-    const end = () => void this.#waitForRest().finally(() => over.abort())
+    void this.keeper.load()
+    const end = () =>
+      void this.#waitForRest().finally(() => {
+        this.keeper.close()
+        over.abort()
+      })
     if (signal.aborted) end()
     else signal.addEventListener('abort', end, { once: true })
   }
@@ -98,6 +125,20 @@ export class DeviceHost implements DeviceVerbs {
     return verb && createDeviceVerb(name, verb, hosted, { ...this.#context, listPeers })
   }
 
+  /** Brings a device to rest that an earlier run of the daemon left in motion. */
+  async recoverRest(deviceId: string): Promise<DeviceOutcome> {
+    const { atEstop = 'hold' } = this.find(deviceId)?.device.profile ?? {}
+    const order: StopOrder = {
+      deviceId,
+      behaviour: brakingOf(atEstop),
+      reason: 'the daemon ended while it moved',
+      since: this.#parts.now(),
+      isUnsent: true,
+    }
+    const { outcome } = await this.keeper.bringToRest(order, this.#parts.recoverMs ?? RECOVER_MS)
+    return outcome
+  }
+
   /** Brokers of the links that have one. */
   listBrokers(): LinkedBroker[] {
     return this.#parts.links.filter(isMqttLink).map(({ broker }) => broker)
@@ -115,10 +156,31 @@ export class DeviceHost implements DeviceVerbs {
 
   /** Calls back when devices or their readings have changed. Returns how to stop that. */
   onChange(listener: () => void): () => void {
-    const undo = this.#parts.links.map(link => link.onChange(listener))
+    const undo = [
+      ...this.#parts.links.map(link => link.onChange(listener)),
+      this.keeper.onChange(listener),
+    ]
     return () => {
       for (const off of undo) off()
     }
+  }
+
+  #createKeeper(): RestKeeper {
+    const { links, isEstopped = () => false, stopFile: file, ...parts } = this.#parts
+    return new RestKeeper({
+      ...parts,
+      file,
+      find: deviceId =>
+        this.find(deviceId) ??
+        this.runs.listDevices().find(({ device }) => device.deviceId === deviceId),
+      isUnderOrder: id => this.runs.listRunning(id).length > 0 || isEstopped(id),
+      onChange: listener => {
+        const undo = links.map(link => link.onChange(listener))
+        return () => {
+          for (const off of undo) off()
+        }
+      },
+    })
   }
 
   /** Running verbs were aborted, too: their links still bring the devices to rest. */
@@ -130,7 +192,14 @@ export class DeviceHost implements DeviceVerbs {
 
   #host(device: LinkedDevice, link: DeviceLink): HostedDevice {
     const site = device.site ?? this.#parts.config.site
-    return { device, link, site, limits: this.#listLimits(device, site) }
+    const unconfirmedStop = this.keeper.findUnconfirmed(device.deviceId)
+    return {
+      device,
+      link,
+      site,
+      limits: this.#listLimits(device, site),
+      ...(unconfirmedStop && { unconfirmedStop }),
+    }
   }
 
   #listLimits(device: LinkedDevice, site: string | undefined): SourcedEnvelope[] {

@@ -9,6 +9,7 @@ import { DeviceHost } from './device-host.ts'
 import { MqttBridge } from './mqtt/mqtt-bridge.ts'
 import { readSecret } from './read-secret.ts'
 import { createHostResolver } from './resolve-host.ts'
+import { openStopFile } from './rest/stop-file.ts'
 
 export interface OpenDeviceHostParts {
   cellId: string
@@ -21,6 +22,8 @@ export interface OpenDeviceHostParts {
   links?: readonly DeviceLink[] | undefined
   /** Limits that the coordinator has set, as they were at the last end. */
   envelopes: ReceivedEnvelopes
+  /** True for a device that an e-stop holds. */
+  isEstopped?: (deviceId: string) => boolean
   env: LinkContext['env']
   logger: Logger
 }
@@ -41,6 +44,7 @@ export const openDeviceHost = async ({
   links = [],
   envelopes,
   coordinatorUrl,
+  isEstopped,
   env,
   logger,
 }: OpenDeviceHostParts): Promise<OpenedDeviceHost> => {
@@ -58,7 +62,14 @@ export const openDeviceHost = async ({
     logger.error({ fault }, `a link to devices cannot connect: ${FILE_REMEDY}`)
   const opened = await Promise.all(config.links.map(link => openSafely(link, context)))
   const all = [...opened.filter(link => link !== undefined), ...links]
-  const host = new DeviceHost({ config, links: all, envelopes, ...context })
+  const host = new DeviceHost({
+    config,
+    links: all,
+    envelopes,
+    stopFile: openStopFile(context.stateDir),
+    ...(isEstopped && { isEstopped }),
+    ...context,
+  })
   const listBrokers = () => host.listBrokers()
   return { host, mqtt: new MqttBridge({ context, listBrokers, coordinatorUrl }), context }
 }

@@ -39,8 +39,7 @@ export const watchEnvelope = ({
     const failing = check().find(({ holds }) => !holds)
     if (failing === undefined) return
     stop()
-    const message = `it was stopped: ${describeCheck(failing)}`
-    violation.abort(new CommandFailure('envelope_violated', message))
+    violation.abort(new CommandFailure('envelope_violated', describeCheck(failing)))
   }
   const undo = [onChange(look), every(CHECK_EVERY_MS, look)]
   const stop = (): void => {

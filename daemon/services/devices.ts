@@ -93,9 +93,9 @@ class StateChanges {
 
   #describeList(): string {
     return JSON.stringify(
-      this.#host.listDevices().map(({ device, site }) => {
+      this.#host.listDevices().map(({ device, site, unconfirmedStop }) => {
         const { deviceId, name, profile, available, reason, writable } = device
-        return [deviceId, name, profile.id, site, available, reason, writable]
+        return [deviceId, name, profile.id, site, available, reason, writable, unconfirmedStop]
       }),
     )
   }

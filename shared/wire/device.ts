@@ -70,6 +70,14 @@ export const DeviceProfileFacts = z.object({
 })
 export type DeviceProfileFacts = z.infer<typeof DeviceProfileFacts>
 
+/** A stop whose device was not seen at rest. */
+export const UnconfirmedStop = z.object({
+  /** Time of the first order, in unix milliseconds by the cell's clock. */
+  since: z.int().nonnegative(),
+  reason: z.string().max(300),
+})
+export type UnconfirmedStop = z.infer<typeof UnconfirmedStop>
+
 /** A device of a cell, configured or found. */
 export const DeviceFacts = z.object({
   /** Stable, see `createDeviceId`. */
@@ -85,6 +93,8 @@ export const DeviceFacts = z.object({
   writable: z.boolean(),
   /** Limits in force, merged to the most restrictive; a verb may add to them. */
   envelope: MergedSafetyEnvelope,
+  /** A stop that was not confirmed by rest, and is repeated; absent without one. */
+  unconfirmed_stop: UnconfirmedStop.exactOptional(),
 })
 export type DeviceFacts = z.infer<typeof DeviceFacts>
 

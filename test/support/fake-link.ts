@@ -8,7 +8,7 @@ import type {
 import { defineProfile, defineVerb, type Json } from '../../devices/profile.ts'
 import { SHARED_PROPERTIES } from '../../devices/properties.ts'
 import type { DeviceState, PropertyValue } from '../../shared/wire/device.ts'
-import { type DeviceOutcome, NOTHING_SEEN } from '../../shared/wire/device-outcome.ts'
+import { type DeviceOutcome, NOTHING_SEEN, type Seen } from '../../shared/wire/device-outcome.ts'
 
 const { battery_percent, x_m, y_m, speed_m_s } = SHARED_PROPERTIES
 
@@ -74,6 +74,9 @@ export class FakeLink implements DeviceLink {
   readonly executed: [string, readonly Json[]][] = []
   readonly stopped: string[] = []
   execution: Execute = async () => null
+  /** What is observed after an `execute`. */
+  seen: Seen = NOTHING_SEEN.seen
+  stopping: () => Promise<DeviceOutcome> = async () => NOTHING_SEEN
   onEnd: () => void = () => {}
   #listeners = new Set<() => void>()
 
@@ -100,12 +103,13 @@ export class FakeLink implements DeviceLink {
     context: ExecuteContext,
   ): Promise<Execution> {
     this.executed.push([deviceId, operations])
-    return { ...NOTHING_SEEN, result: await this.execution(operations, context) }
+    const result = await this.execution(operations, context)
+    return { asked: { sent: [] }, seen: this.seen, result }
   }
 
   async stop(deviceId: string): Promise<DeviceOutcome> {
     this.stopped.push(deviceId)
-    return NOTHING_SEEN
+    return this.stopping()
   }
 
   /** Adds a cart. */

@@ -24,6 +24,13 @@ const STOP_TIMEOUT_MS = 400
 /** Longest real time that one tick makes up for, after the process was suspended. */
 const MAX_TICK_MS = 1000
 
+/** Operations that run on a device, and what is noted of them. */
+interface SimRun {
+  unit: SimUnit
+  log: AskedLog
+  observer: RestObserver
+}
+
 /** Link to simulated devices. Their time passes by `advance`, which `start` calls at each tick. */
 export class SimLink implements DeviceLink {
   readonly kind = 'sim'
@@ -94,7 +101,7 @@ export class SimLink implements DeviceLink {
     const observer = this.#createObserver(unit, behaviourOf(parsed))
     try {
       for (const operation of parsed)
-        await this.#perform(unit, operation, log, { ...context, signal })
+        await this.#perform({ unit, log, observer }, operation, { ...context, signal })
     } catch (error) {
       throw toDeviceFailure(error, { asked: log.asked, seen: observer.look() })
     }
@@ -130,11 +137,11 @@ export class SimLink implements DeviceLink {
 
   /** Waits until a device has done an operation; an abort brings it to rest first. */
   async #perform(
-    unit: SimUnit,
+    run: SimRun,
     operation: SimOperation,
-    log: AskedLog,
     { signal, report }: ExecuteContext,
   ): Promise<void> {
+    const { unit, log } = run
     let activity: Activity | undefined
     await log.ask(nameOperation(operation), async () => {
       await this.#waitForArrival(unit, signal)
@@ -149,7 +156,7 @@ export class SimLink implements DeviceLink {
         return !unit.isCurrent(begun) || begun.getState() !== 'running'
       }, signal)
     } catch (error) {
-      await this.#bringToRest(unit, begun, log)
+      await this.#bringToRest(run, begun)
       throw error
     }
     if (unit.isCurrent(begun) && begun.getState() === 'done') return
@@ -166,8 +173,9 @@ export class SimLink implements DeviceLink {
    * Tells a device to rest, once; one that something newer has taken over is left alone. Returns
    * when it rests or the stop was lost.
    */
-  async #bringToRest(unit: SimUnit, activity: Activity, log: AskedLog): Promise<void> {
+  async #bringToRest({ unit, log, observer }: SimRun, activity: Activity): Promise<void> {
     if (!unit.isCurrent(activity)) return
+    observer.restart()
     const isSent = await Promise.resolve(log.ask('halt hold', () => this.#halt(unit, 'hold'))).then(
       () => true,
       () => false,

@@ -47,6 +47,11 @@ export class SimUnit {
     return this.#state
   }
 
+  /** Values of the machine itself, which a failing sensor does not report. */
+  get truth(): Readonly<Record<string, PropertyValue>> {
+    return this.#machine.read()
+  }
+
   /** Operations that it has begun. */
   get executed(): number {
     return this.#executed

@@ -16,6 +16,9 @@ const CELL = newId('cell')
 /** Simulated time between two steps of a history. */
 const STEP_MS = 400
 
+/** Real time for a device to come to rest; simulated time passes much faster. */
+const REST_MS = 50
+
 const DEVICES = [
   { name: 'rover', profile: 'sim-rover', battery_metres: 1e6 },
   { name: 'drone', profile: 'sim-drone', x_m: 50, battery_metres: 1e6 },
@@ -91,6 +94,8 @@ export const createSimStage: CreateStage = ({ now }) => {
   return {
     cellId: CELL,
     open: life => {
+      // a daemon that died repeats nothing
+      host.keeper.close()
       host = createHost(new WatchedLink(sim, life), now)
       return { verbs: [], devices: host, stoppable: createStoppableDevices(host) }
     },
@@ -101,7 +106,15 @@ export const createSimStage: CreateStage = ({ now }) => {
 }
 
 const createHost = (link: DeviceLink, now: () => number): DeviceHost =>
-  new DeviceHost({ config: {}, links: [link], now, nowMs: () => 0, logger: silent })
+  new DeviceHost({
+    config: {},
+    links: [link],
+    restMs: REST_MS,
+    recoverMs: REST_MS,
+    now,
+    nowMs: () => 0,
+    logger: silent,
+  })
 
 /** The part is what a dry run on the cell returns. */
 const createDeviceCommand = (host: DeviceHost, use: Use): StagedCommand => {

@@ -1,0 +1,264 @@
+import t, { type Test } from 'tap'
+import type { JournalFile } from '../../../daemon/commands/journal.ts'
+import { DeviceHost } from '../../../daemon/devices/device-host.ts'
+import { decodeStops, type StopFile } from '../../../daemon/devices/rest/stop-file.ts'
+import { DeviceFailure, TAKEN_OVER } from '../../../devices/device-failure.ts'
+import type { DeviceLink } from '../../../devices/device-link.ts'
+import { SimLinkConfig } from '../../../devices/links/sim/config.ts'
+import { SimLink } from '../../../devices/links/sim/link.ts'
+import type { DeviceState } from '../../../shared/wire/device.ts'
+import { type DeviceOutcome, NOTHING_SEEN } from '../../../shared/wire/device-outcome.ts'
+import { DryRun } from '../../../shared/wire/plan-part.ts'
+import { approvalFor } from '../../support/approval-for.ts'
+import { silent } from '../../support/cell.ts'
+import { cart, FakeLink } from '../../support/fake-link.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+import { command, coordinatorSigner, NOW, rig } from '../commands/rig.ts'
+
+const STOP = { verb: 'stop', params: {}, hazard: 'safe' } as const
+const TO = { x_m: 500, y_m: 0, speed_m_s: 1 }
+
+/** A radio to a simulated rover, which can be cut: nothing arrives in either direction. */
+class Radio extends SimLink implements DeviceLink {
+  #last: DeviceState | undefined
+
+  constructor(now: () => number, rover: object) {
+    const config = { kind: 'sim', devices: [{ name: 'rover', profile: 'sim-rover', ...rover }] }
+    super(SimLinkConfig.parse(config), { cellId: 'cell', now, nowMs: now })
+  }
+
+  get rover() {
+    const [unit] = this.world.units
+    if (unit === undefined) throw new Error('no rover')
+    return unit
+  }
+
+  cut(): void {
+    this.#last = this.rover.state
+    this.rover.faults = { ...this.rover.faults, lost_percent: 100, has_frozen_sensors: true }
+  }
+
+  repair(): void {
+    this.#last = undefined
+    this.rover.faults = { ...this.rover.faults, lost_percent: 0, has_frozen_sensors: false }
+  }
+
+  override list() {
+    const available = this.#last === undefined
+    return super.list().map(device => ({ ...device, available }))
+  }
+
+  override readState(deviceId: string): DeviceState | undefined {
+    return this.#last ?? super.readState(deviceId)
+  }
+}
+
+/** Keeps the text of a file in memory. */
+class MemoryFile implements StopFile {
+  text: string | undefined
+  read = async (): Promise<string | undefined> => this.text
+  replace = async (text: string): Promise<void> => {
+    this.text = text
+  }
+}
+
+interface CellParts {
+  link: DeviceLink
+  clock: { now: number }
+  stopFile?: StopFile
+  journal?: JournalFile
+}
+
+const openCell = async (t: Test, { link, clock, stopFile, journal }: CellParts) => {
+  const host = new DeviceHost({
+    config: {},
+    links: [link],
+    ...(stopFile && { stopFile }),
+    restMs: 20,
+    recoverMs: 5000,
+    repeatMs: 1000,
+    now: () => clock.now,
+    nowMs: () => clock.now,
+    logger: silent,
+  })
+  t.teardown(() => host.keeper.close())
+  await host.keeper.load()
+  const at = await rig(t, { devices: host, ...(journal && { file: journal }) })
+  const device_id = link.list()[0]?.deviceId ?? ''
+  const start = async (verb: string, params: object) => {
+    const asked = { device_id, verb, params: { ...params } }
+    const { part } = DryRun.parse((await at.obey(command({ ...asked, mode: 'dry' })))?.result)
+    const approval = approvalFor(part, { signer: coordinatorSigner, expiresAt: NOW + 60_000 })
+    await at.executor.receive(command({ ...asked, approval }))
+  }
+  const findUnconfirmed = () => host.listDevices()[0]?.unconfirmedStop
+  return { ...at, host, device_id, start, findUnconfirmed }
+}
+
+/** Lets time pass in steps of 200 ms, with room for what waits after each. */
+const pass = async (link: Radio, clock: { now: number }, seconds: number): Promise<void> => {
+  for (let left = seconds; left > 0; left -= 0.2) {
+    clock.now += 200
+    link.advance(200)
+    await new Promise(setImmediate)
+  }
+}
+
+const openRadio = async (t: Test, rover: object = {}) => {
+  const clock = { now: NOW }
+  const link = new Radio(() => clock.now, rover)
+  const stopFile = new MemoryFile()
+  const at = await openCell(t, { link, clock, stopFile })
+  /** True speed, whatever arrives. */
+  const speed = (): number => Number(link.rover.truth.speed_m_s)
+  return { ...at, clock, link, stopFile, speed }
+}
+
+t.test('a rover whose link is cut is not said to be stopped, and is braked later', async t => {
+  const { link, clock, stopFile, speed, ...at } = await openRadio(t)
+  await at.start('move-to', TO)
+  await pass(link, clock, 3)
+  link.cut()
+  await pass(link, clock, 8)
+  await waitUntil('the command has ended', () => at.acks.at(-1)?.state === 'unknown')
+  t.match(at.acks.at(-1), {
+    reason: 'unconfirmed',
+    message: /state_age_ms.*rover was not seen at rest: .*halt hold \(no answer\); nothing seen/,
+    asked: {
+      sent: [
+        { name: 'go', answer: 'accepted' },
+        { name: 'halt hold', answer: null },
+      ],
+    },
+    seen: { state: 'unknown' },
+  })
+  t.equal(speed(), 1, 'in truth it drives on')
+  t.match(at.findUnconfirmed(), { reason: /^move-to: state_age_ms/ })
+  t.match(decodeStops(stopFile.text ?? ''), [{ behaviour: 'hold' }], 'a restart knows of it')
+  link.repair()
+  await pass(link, clock, 3)
+  t.equal(speed(), 0, 'the stop was repeated when the link was back')
+  t.equal(at.findUnconfirmed(), undefined)
+  t.strictSame(decodeStops(stopFile.text ?? ''), [])
+})
+
+t.test('a rover that a limit stops is said to be stopped once it was seen at rest', async t => {
+  const battery = { battery_percent: 21, battery_metres: 20 }
+  const { link, clock, speed, ...at } = await openRadio(t, battery)
+  await at.start('move-to', TO)
+  await pass(link, clock, 8)
+  await at.executor.waitUntilIdle()
+  t.match(at.acks.at(-1), {
+    state: 'failed',
+    reason: 'envelope_violated',
+    message: /^it was stopped: battery_percent is 9/,
+    asked: { sent: [{ name: 'go' }, { name: 'halt hold', answer: 'accepted' }] },
+    seen: { state: 'at_rest', values: { speed_m_s: 0, travelled_m: Number } },
+  })
+  t.equal(speed(), 0)
+  t.equal(at.findUnconfirmed(), undefined)
+})
+
+t.test('an unconfirmed stop outlives the daemon', async t => {
+  const { link, clock, stopFile, speed, host, ...at } = await openRadio(t)
+  await at.start('move-to', TO)
+  await pass(link, clock, 2)
+  link.cut()
+  await pass(link, clock, 8)
+  await waitUntil('the stop is unconfirmed', () => at.findUnconfirmed() !== undefined)
+  host.keeper.close()
+  const next = await openCell(t, { link, clock, stopFile })
+  t.match(next.findUnconfirmed(), { reason: /state_age_ms/ })
+  link.repair()
+  await pass(link, clock, 3)
+  t.equal(speed(), 0)
+  t.equal(next.findUnconfirmed(), undefined)
+})
+
+t.test('a motion that the death of the daemon interrupted is braked at the next start', async t => {
+  const { link, clock, speed, ...at } = await openRadio(t)
+  await at.start('move-to', TO)
+  await pass(link, clock, 2)
+  t.ok(speed() > 0)
+  const next = await openCell(t, { link, clock, journal: at.file })
+  await pass(link, clock, 3)
+  await next.executor.waitUntilIdle()
+  t.equal(speed(), 0)
+  t.match(next.acks.at(-1), {
+    state: 'unknown',
+    reason: 'interrupted',
+    message: /the daemon ended while it ran; .* is at rest/,
+    asked: { sent: [{ name: 'halt hold', answer: 'accepted' }] },
+    seen: { state: 'at_rest', values: { speed_m_s: 0 } },
+  })
+})
+
+/** A cart that says yes to everything; the test sets its readings. */
+const openLiar = async (t: Test) => {
+  const clock = { now: NOW }
+  const link = new FakeLink()
+  const profile = { ...cart, rest: [[{ property: 'speed_m_s', max: 0.1 }]] }
+  link.add('dev_cart', { profile })
+  const set = (speed_m_s: number): void =>
+    link.set('dev_cart', clock.now, { battery_percent: 80, x_m: 0, y_m: 0, speed_m_s })
+  set(1)
+  const at = await openCell(t, { link, clock })
+  const accept: DeviceOutcome = {
+    ...NOTHING_SEEN,
+    asked: { sent: [{ name: 'stop', answer: 'ok' }] },
+  }
+  link.stopping = async () => accept
+  const stop = () => at.obey(command({ device_id: 'dev_cart', ...STOP }))
+  return { ...at, clock, link, profile, set, stop }
+}
+
+t.test('a stop that is acknowledged by a device that drives on is unconfirmed', async t => {
+  const { link, set, stop, clock, findUnconfirmed } = await openLiar(t)
+  t.match(await stop(), {
+    state: 'unknown',
+    reason: 'unconfirmed',
+    seen: { state: 'moving', values: { speed_m_s: 1 } },
+  })
+  t.match(findUnconfirmed(), { reason: 'stop: stop was asked' })
+  clock.now += 1000
+  set(1)
+  t.strictSame(link.stopped, ['dev_cart'], 'the order is repeated')
+  set(0)
+  t.equal(findUnconfirmed(), undefined)
+})
+
+t.test('an unconfirmed stop ends when a newer command succeeds', async t => {
+  const { link, set, stop, start, executor, findUnconfirmed } = await openLiar(t)
+  await stop()
+  link.seen = { state: 'reached', at: NOW, values: {} }
+  await start('drive-to', { x_m: 3, y_m: 4 })
+  await executor.waitUntilIdle()
+  set(1)
+  t.equal(findUnconfirmed(), undefined)
+  t.strictSame(link.stopped, [])
+})
+
+t.test('a device that a person has taken over is not stopped again', async t => {
+  const { link, set, stop, clock, findUnconfirmed } = await openLiar(t)
+  await stop()
+  link.stopping = async () => {
+    throw new DeviceFailure(TAKEN_OVER, 'a pilot flies it', NOTHING_SEEN)
+  }
+  for (let round = 0; round < 3; round++) {
+    clock.now += 1000
+    set(1)
+    await new Promise(setImmediate)
+  }
+  t.strictSame(link.stopped, ['dev_cart'])
+  t.equal(findUnconfirmed(), undefined)
+})
+
+t.test('a device that comes back is stopped without a wait for the next repetition', async t => {
+  const { link, set, stop, profile } = await openLiar(t)
+  await stop()
+  link.add('dev_cart', { profile, available: false })
+  set(1)
+  t.strictSame(link.stopped, [])
+  link.add('dev_cart', { profile })
+  t.strictSame(link.stopped, ['dev_cart'])
+})
