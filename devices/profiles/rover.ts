@@ -1,5 +1,5 @@
 import { createGoToVerb } from '../links/mavlink/go-to-verb.ts'
-import { REST, VEHICLE_PROPERTIES } from '../links/mavlink/properties.ts'
+import { GROUND_PROPERTIES, GROUND_REST } from '../links/mavlink/properties.ts'
 import {
   ARMED,
   createArmVerbs,
@@ -22,7 +22,7 @@ export default defineProfile({
   title: 'Rover or boat with ArduPilot or PX4',
   kind: 'robot',
   link: 'mavlink',
-  properties: VEHICLE_PROPERTIES,
+  properties: GROUND_PROPERTIES,
   verbs: {
     ...createArmVerbs('Anybody near the vehicle is in danger.', AT_ESTOP),
     'go-to': createGoToVerb({
@@ -48,5 +48,5 @@ export default defineProfile({
     min_battery_to_continue_percent: 10,
   },
   atEstop: 'hold',
-  rest: REST,
+  rest: GROUND_REST,
 })

@@ -150,7 +150,8 @@ export class CommandExchange {
   async #rest(exchange: Exchange, untilMs: number): Promise<void> {
     exchange.wake = new AbortController()
     const { wake, signal } = exchange
-    await wait(untilMs - this.#parts.nowMs(), AbortSignal.any([wake.signal, signal]))
+    const rest_ms = Math.max(0, untilMs - this.#parts.nowMs())
+    await wait(rest_ms, AbortSignal.any([wake.signal, signal]))
   }
 
   #owe({ operation, sent, answers }: Exchange): void {

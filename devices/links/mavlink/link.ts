@@ -82,9 +82,7 @@ export class MavlinkLink implements DeviceLink {
   }
 
   readState(deviceId: string): DeviceState | undefined {
-    const vehicle = this.#units.find(each => each.deviceId === deviceId)?.vehicle
-    if (vehicle === undefined) return undefined
-    return { device_id: deviceId, seen_at: vehicle.seenAt, readings: vehicle.readings }
+    return this.#units.find(each => each.deviceId === deviceId)?.readState()
   }
 
   onChange(listener: () => void): () => void {

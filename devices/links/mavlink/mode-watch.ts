@@ -6,7 +6,9 @@ import type { Vehicle } from './vehicle.ts'
  */
 export class ModeWatch {
   readonly #vehicle: Vehicle
-  #modes: readonly string[] = []
+  #expected: readonly string[] = []
+  /** Modes that are no take-over: those that were asked for, and the one before. */
+  #own = new Set<string>()
   #wasSeen = false
   #isTakenOver = false
 
@@ -18,21 +20,38 @@ export class ModeWatch {
     return this.#isTakenOver
   }
 
+  /** Begins a new instruction: the mode of now is the one before it. */
+  begin(): void {
+    this.#own = new Set([this.#mode])
+    this.#expected = []
+    this.#wasSeen = false
+    this.#setTakenOver(false)
+  }
+
   /** Expects one of these modes from now on. */
   expect(modes: readonly string[]): void {
-    this.#modes = modes
+    this.#expected = modes
     this.#wasSeen = false
-    this.#isTakenOver = false
-    this.#vehicle.note('is_taken_over', false)
+    for (const mode of modes) this.#own.add(mode)
   }
 
   /** Looks at the mode of a heartbeat. A vehicle that has disarmed may change its mode by itself. */
   noteHeartbeat(): void {
-    const { mode, is_armed } = this.#vehicle.readings
-    if (this.#modes.includes(String(mode?.value))) {
-      this.#wasSeen = true
-      this.#isTakenOver = false
-    } else if (this.#wasSeen && is_armed?.value === true) this.#isTakenOver = true
-    this.#vehicle.note('is_taken_over', this.#isTakenOver)
+    const isExpected = this.#expected.includes(this.#mode)
+    const isForeign = this.#wasSeen ? !isExpected : !this.#own.has(this.#mode)
+    this.#wasSeen ||= isExpected
+    const isArmed = this.#vehicle.readings.is_armed?.value === true
+    const isOrdered = this.#expected.length > 0
+    if (isExpected) this.#setTakenOver(false)
+    else this.#setTakenOver(this.#isTakenOver || (isOrdered && isForeign && isArmed))
+  }
+
+  get #mode(): string {
+    return String(this.#vehicle.readings.mode?.value)
+  }
+
+  #setTakenOver(isTakenOver: boolean): void {
+    this.#isTakenOver = isTakenOver
+    this.#vehicle.note('is_taken_over', isTakenOver)
   }
 }

@@ -12,6 +12,18 @@ const REST_FOR_MS = 600
 /** A vehicle that rests for this long away from its goal will not reach it. */
 const STALLED_MS = 30_000
 
+/** End of a motion before its goal: the vehicle has to be braked. */
+export class MotionEnd extends Error {
+  /** Reason of the failure: `envelope_violated`, `stalled`. */
+  readonly reason: string
+
+  constructor(reason: string, message: string) {
+    super(message)
+    this.name = 'MotionEnd'
+    this.reason = reason
+  }
+}
+
 interface MotionParts {
   vehicle: Vehicle
   name: string
@@ -44,7 +56,7 @@ export class Motion {
 
   /**
    * Looks at the newest readings; true when the goal is reached.
-   * @throws ShoalError conflict after a take-over, at a speed above the approved one, or when stalled
+   * @throws MotionEnd at a speed above the approved one, or when stalled; ShoalError after a take-over
    */
   hasArrived(): boolean {
     const { vehicle, goal, since, report } = this.#parts
@@ -54,7 +66,7 @@ export class Motion {
     this.#requireOwnMode()
     this.#requireSpeed()
     if (rested_ms >= STALLED_MS && !this.#isLanding)
-      throw new ShoalError('conflict', `${this.#parts.name} rests ${describe(distance_m)}`)
+      throw new MotionEnd('stalled', `${this.#parts.name} rests ${describe(distance_m)}`)
     if (distance_m !== undefined) report({ message: `${Math.round(distance_m)} m to go` })
     return false
   }
@@ -96,8 +108,8 @@ export class Motion {
     if (typeof value !== 'number' || at === this.#speedAt) return
     this.#speedAt = at
     if (!this.#overspeed?.isExceeded(value, nowMs())) return
-    throw new ShoalError(
-      'conflict',
+    throw new MotionEnd(
+      'envelope_violated',
       `${name} moves at ${value.toFixed(1)} m/s, and ${approved_m_s} m/s were approved`,
     )
   }

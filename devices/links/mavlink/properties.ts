@@ -79,3 +79,10 @@ export const REST: RestConditions = [
 
 /** Readings of a vehicle on the ground; autopilots disarm there, and only there. */
 export const LANDED: RestConditions = [[IS_DISARMED]]
+
+const { altitude_m: _, climb_m_s: __, landed_state: ___, ...onGround } = VEHICLE_PROPERTIES
+
+/** Readings of a vehicle that stays on the ground: its altitude is that of the floor. */
+export const GROUND_PROPERTIES: Readonly<Record<string, PropertyFacts>> = onGround
+
+export const GROUND_REST: RestConditions = [[{ property: 'speed_m_s', max: REST_M_S }]]

@@ -71,6 +71,16 @@ const PX4_FLYING: VehicleTraits = {
 
 const PX4_ROVER: VehicleTraits = { ...PX4_FLYING, takingOff: [], hold: ['auto_loiter'], land: [] }
 
+/** Modes that hold an altitude alone: the wind, or a stick, moves the vehicle on. */
+const DRIFTING: readonly string[] = ['alt_hold', 'qhover']
+
+/**
+ * True for a mode that makes a stop worse: a landing, which a failsafe may have begun, goes on rather
+ * than drifting.
+ */
+export const isWorse = ({ land }: VehicleTraits, mode: string, current: string): boolean =>
+  DRIFTING.includes(mode) && land[0] === current
+
 export const traitsOf = ({ autopilot, vehicleClass, canHover }: VehicleKind): VehicleTraits => {
   if (autopilot === 'px4') return vehicleClass === 'rover' ? PX4_ROVER : PX4_FLYING
   if (vehicleClass === 'plane') return canHover ? QUADPLANE : ARDUPLANE

@@ -1,3 +1,4 @@
+import type { DeviceState } from '../../../shared/wire/device.ts'
 import type { LinkContext, LinkedDevice } from '../../device-link.ts'
 import type { DeviceProfile } from '../../profile.ts'
 import copter from '../../profiles/copter.ts'
@@ -45,6 +46,7 @@ export class VehicleUnit {
     this.control = new VehicleControl({
       ...{ deviceId, vehicle, name: config.name, limits: config, ended, ...context },
       profile: () => this.profile,
+      readState: () => this.readState(),
       send: (operation, attempt) => sender.sendOperation(vehicle, operation, attempt),
       requestHeartbeat: () => sender.requestHeartbeat(vehicle),
     })
@@ -63,6 +65,14 @@ export class VehicleUnit {
     if (kind !== undefined) return PROFILES[kind.vehicleClass]
     const { profile } = this.config
     return heartbeatAtMs === undefined && profile !== undefined ? PROFILES[profile] : mavlinkVehicle
+  }
+
+  /** Newest readings of the properties that its profile has. */
+  readState(): DeviceState {
+    const { seenAt, readings } = this.vehicle
+    const { properties } = this.profile
+    const own = Object.entries(readings).filter(([name]) => Object.hasOwn(properties, name))
+    return { device_id: this.deviceId, seen_at: seenAt, readings: Object.fromEntries(own) }
   }
 
   /** Takes a frame of the pinned sender. */

@@ -27,6 +27,9 @@ const CLOCKED: readonly Message[] = [
   ATTITUDE as Message,
 ]
 
+/** Readings that come from the position filter. */
+const OF_POSITION: readonly string[] = ['lat', 'lon', 'speed_m_s']
+
 interface VehicleIds {
   systemId: number
   componentId: number
@@ -134,7 +137,13 @@ export class Vehicle {
     this.#noteClock(frame)
     this.#seenAt = this.#clocks.now()
     const readings = { ...readFrame(frame), link_quality_percent: this.#loss.quality_percent }
-    for (const [name, value] of Object.entries(readings)) this.note(name, value)
+    for (const [name, value] of Object.entries(readings))
+      this.note(name, this.#isTrustworthy(name) ? value : null)
+  }
+
+  /** False for what a position filter without a position still sends: it guesses. */
+  #isTrustworthy(name: string): boolean {
+    return this.#readings.is_ekf_healthy?.value !== false || !OF_POSITION.includes(name)
   }
 
   /** Sets a reading that no single frame has. */

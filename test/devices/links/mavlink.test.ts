@@ -71,7 +71,8 @@ const waitForVehicle = ({ link, read }: Rig): Promise<unknown> =>
 /** Lets the copter hover above its launch. */
 const fly = async (rig: Rig): Promise<void> => {
   Object.assign(rig.copter.state, { altitude_m: 20, base_mode: 0xd1, custom_mode: GUIDED })
-  await waitUntil('it flies', () => rig.read('altitude_m') === 20 && rig.read('is_armed') === true)
+  await waitUntil('it flies', () => rig.read('mode') === 'guided' && rig.read('is_armed') === true)
+  await waitUntil('it is up', () => rig.read('altitude_m') === 20)
 }
 
 const openBench = async (t: Test): Promise<LinkBench> => {
@@ -403,12 +404,48 @@ t.test('a stop goes down to the first mode that is accepted and has an effect', 
     seen: { values: { mode: 'alt_hold', travelled_m: 0 } },
   })
   t.match(await executeVerb(rig, 'hold', {}), { seen: { state: 'at_rest' } })
+  rig.copter.state.custom_mode = LAND
+  await waitUntil('a failsafe lands it', () => rig.read('mode') === 'land')
+  t.match(await rig.link.stop(rig.deviceId, 'hold'), {
+    asked: { sent: [{ name: /brake/ }, { name: /loiter/ }, { name: 'set-mode land' }] },
+    seen: { values: { mode: 'land' } },
+  })
   rig.copter.answer = () => undefined
+  await fly(rig)
   await t.rejects(rig.link.stop(rig.deviceId, 'land'), {
     name: 'DeviceFailure',
     reason: 'unconfirmed',
     outcome: { asked: { sent: [{ name: 'set-mode land', answer: null }] } },
   })
+})
+
+t.test('a pilot who takes over while a stop is not answered is left alone', async t => {
+  const rig = await openRig(t, {}, FAST)
+  await waitForVehicle(rig)
+  await fly(rig)
+  rig.copter.answer = () => undefined
+  await t.rejects(rig.link.stop(rig.deviceId, 'hold'), {
+    name: 'DeviceFailure',
+    reason: 'unconfirmed',
+  })
+  rig.copter.answer = () => 0
+  rig.copter.state.custom_mode = LOITER
+  await waitUntil('the pilot is seen', () => rig.read('is_taken_over') === true)
+  const sent = rig.copter.received.length
+  const again = rig.link.stop(rig.deviceId, 'hold', { isRepeated: true })
+  await t.rejects(again, { name: 'DeviceFailure', reason: 'taken_over' })
+  t.equal(rig.copter.received.length, sent)
+})
+
+t.test('what a position filter guesses is no reading', async t => {
+  const rig = await openRig(t)
+  await waitForVehicle(rig)
+  t.equal(rig.read('lat'), 48.1)
+  rig.copter.state.ekf_flags = 0xa7
+  await waitUntil('the filter has no position', () => rig.read('is_ekf_healthy') === false)
+  await waitUntil('nor has the vehicle', () => rig.read('lat') === null)
+  t.equal(rig.read('speed_m_s'), null)
+  t.equal(rig.read('altitude_m'), 0, 'the altitude is that of the pressure')
 })
 
 t.test('a motion that is faster than approved is braked, and one gust is not', async t => {
@@ -436,7 +473,11 @@ t.test('a motion that is faster than approved is braked, and one gust is not', a
   await waitForVehicle(rig)
   await fly(rig)
   rig.copter.isHanging = true
-  const flight = t.rejects(executeVerb(rig, 'go-to', GO_TO), { message: /10.2 m.s, and 3.3 m.s/ })
+  const flight = t.rejects(executeVerb(rig, 'go-to', GO_TO), {
+    name: 'DeviceFailure',
+    reason: 'envelope_violated',
+    message: /10.2 m.s, and 3.3 m.s/,
+  })
   await waitUntil('the flight begins', () => rig.copter.received.length === 4)
   rig.copter.state.speed_m_s = 10.2
   await flight
@@ -565,6 +606,10 @@ t.test('a vehicle is listed as what it is, and a plan for another one is void', 
   vehicle.state.custom_mode = 0
   t.match(await link.stop(deviceId, 'hold'), { asked: { sent: [{ name: 'set-mode hold' }] } })
   t.strictSame(vehicle.listCommands(), ['176:4'], 'HOLD of a rover is 4')
+  const unknown = Object.keys(link.readState(deviceId)?.readings ?? {}).filter(
+    name => !(name in rover.profile.properties),
+  )
+  t.strictSame(unknown, [], 'a rover has no altitude')
   vehicle.state.type = 5
   const other = await waitUntil('it is an antenna', () =>
     link.list().find(({ profile }) => profile.id === 'mavlink-vehicle'),

@@ -1,0 +1,145 @@
+import { ShoalError } from '../../../shared/errors.ts'
+import type { DeviceOutcome } from '../../../shared/wire/device-outcome.ts'
+import { AskedLog } from '../../asked-log.ts'
+import { DeviceFailure } from '../../device-failure.ts'
+import type { RestObserver } from '../../rest-observer.ts'
+import type { CommandExchange } from './command-exchange.ts'
+import { adaptOperation, nameOperation, observeEffect, startsMotion } from './effects.ts'
+import type { MavlinkBounds } from './goal.ts'
+import type { ModeWatch } from './mode-watch.ts'
+import { nameKnownMode } from './modes.ts'
+import { type MavlinkOperation, modeOf } from './operations.ts'
+import { type StatusTexts, WARNING } from './status-texts.ts'
+import { isWorse, traitsOf } from './traits.ts'
+import type { Vehicle } from './vehicle.ts'
+import type { VehicleKind } from './vehicle-kind.ts'
+
+/** Most texts of the autopilot in an outcome; the newest are kept. */
+const MAX_TEXTS = 5
+
+type RunBounds = Pick<MavlinkBounds, 'modes' | 'goal' | 'is_halt'>
+
+interface RunParts {
+  name: string
+  vehicle: Vehicle
+  kind: VehicleKind
+  exchange: CommandExchange
+  modes: ModeWatch
+  texts: StatusTexts
+  observer: RestObserver
+  /** Monotonic milliseconds. */
+  nowMs: () => number
+}
+
+/** One instruction on its way: what is asked of the vehicle, and what is observed since. */
+export class VehicleRun {
+  /** Aborts when a newer instruction replaces this one. */
+  readonly turn = new AbortController()
+  readonly kind: VehicleKind
+  observer: RestObserver
+  /** True once something was sent that can move the vehicle. */
+  mayMove = false
+  readonly #parts: RunParts
+  readonly #log = new AskedLog()
+  readonly #beganMs: number
+
+  constructor(parts: RunParts) {
+    this.#parts = parts
+    this.kind = parts.kind
+    this.observer = parts.observer
+    this.#beganMs = parts.nowMs()
+  }
+
+  /**
+   * Performs the first operation that the vehicle accepts and that has its effect.
+   * @throws ShoalError as the last one that was tried
+   */
+  async performFirst(
+    operations: readonly MavlinkOperation[],
+    bounds: RunBounds,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const tried = operations.filter((operation, index) => index === 0 || !this.#isWorse(operation))
+    for (const [index, operation] of tried.entries())
+      try {
+        await this.#perform(operation, bounds, signal)
+        return
+      } catch (error) {
+        const isRefused = error instanceof ShoalError && error.code === 'conflict'
+        if (signal.aborted || !isRefused || index === tried.length - 1) throw error
+      }
+  }
+
+  /** What was asked, and what the newest readings and texts say. */
+  look(): DeviceOutcome {
+    const seen = this.observer.look()
+    const texts = this.listTexts().slice(-MAX_TEXTS)
+    const values = {
+      ...seen.values,
+      ...(this.#parts.modes.isTakenOver && { is_taken_over: true }),
+      ...(texts.length > 0 && { autopilot_texts: texts }),
+    }
+    return { asked: this.#log.asked, seen: { ...seen, values } }
+  }
+
+  /** What the autopilot has said since the begin, of severity warning and worse. */
+  listTexts(): string[] {
+    const { texts, nowMs } = this.#parts
+    const since = texts.listSince(this.#beganMs, nowMs())
+    return since.filter(({ severity }) => severity <= WARNING).map(({ text }) => text)
+  }
+
+  createTakenOver(): DeviceFailure {
+    const mode = this.#parts.vehicle.readings.mode?.value
+    const message = `${this.#parts.name} was taken over: its mode is ${mode}`
+    return new DeviceFailure('taken_over', message, this.look())
+  }
+
+  /** Adds the autopilot's own reason to a refusal. */
+  addReason(error: unknown): unknown {
+    const texts = this.listTexts().slice(-MAX_TEXTS)
+    if (!(error instanceof ShoalError) || error.code !== 'conflict' || texts.length === 0)
+      return error
+    return new ShoalError(error.code, `${error.message} (${texts.join('; ')})`, { cause: error })
+  }
+
+  async #perform(
+    operation: MavlinkOperation,
+    bounds: RunBounds,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { name, vehicle, exchange, modes } = this.#parts
+    const launchAltitude_m = vehicle.readings.launch_altitude_amsl_m?.value
+    const adapted = adaptOperation(operation, this.kind, launchAltitude_m)
+    if (adapted === undefined)
+      throw new ShoalError('conflict', `${name} has not reported the altitude of its launch`)
+    if (modes.isTakenOver && this.mayMove)
+      throw new ShoalError('conflict', `${name} was taken over`)
+    this.#expectModes(operation, bounds)
+    this.mayMove ||= startsMotion(operation, bounds)
+    const effect = observeEffect(adapted, vehicle, this.kind)
+    await this.#log.ask(nameOperation(operation, this.kind), () =>
+      exchange.perform(adapted, { signal, ...effect }),
+    )
+  }
+
+  /** PX4 changes its mode with a take-off and a position; ArduPilot when it is told to. */
+  #expectModes(operation: MavlinkOperation, bounds: RunBounds): void {
+    const { modes } = this.#parts
+    const own = this.#nameMode(operation)
+    if (own !== undefined) modes.expect(bounds.modes?.includes(own) ? bounds.modes : [own])
+    else if (this.kind.autopilot === 'px4' && startsMotion(operation, bounds))
+      modes.expect(bounds.modes ?? [])
+  }
+
+  #isWorse(operation: MavlinkOperation): boolean {
+    const current = String(this.#parts.vehicle.readings.mode?.value)
+    const mode = this.#nameMode(operation)
+    return mode !== undefined && isWorse(traitsOf(this.kind), mode, current)
+  }
+
+  #nameMode(operation: MavlinkOperation): string | undefined {
+    const mode = modeOf(operation, this.kind)
+    return mode === undefined ? undefined : nameKnownMode(this.kind, mode)
+  }
+}
