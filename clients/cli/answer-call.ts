@@ -1,25 +1,25 @@
 import type { PrintableRows } from '../../shared/print.ts'
 import { formatUnits } from '../../shared/print-units.ts'
 import { onStopSignals } from '../../shared/stop-signals.ts'
+import { judgeAnswer } from '../../shared/success-rule.ts'
 import { escapeHidden, escapeHiddenInText } from '../../shared/visible.ts'
 import { type ApiCall, TextAnswer } from './api.ts'
 import { GuidedError } from './describe-failure.ts'
-import type { DescribedOperation, ExitCodes } from './document.ts'
+import type { DescribedOperation } from './document.ts'
 import { followWork } from './follow.ts'
 import { approvalStep, decisionStep, joinStep, outcomeStep } from './next-step.ts'
 import { readableAnswer } from './readable-answer.ts'
 import { sendWithKey } from './send-with-key.ts'
-import { exitOfCommand, isSentCommand } from './sent-command.ts'
 import type { OpenSession } from './session.ts'
 import { findUnconfirmed } from './unconfirmed.ts'
 
-type AnswerFacts = Pick<DescribedOperation, 'exit' | 'units' | 'isText'>
+type AnswerFacts = Pick<DescribedOperation, 'success' | 'units' | 'isText'>
 
 /** Sends a call with `send`, prints the answer and sets the exit code. */
 export const answerCall = async (
   session: OpenSession,
   call: ApiCall,
-  { exit, units, isText }: AnswerFacts,
+  { success, units, isText }: AnswerFacts,
   wait: boolean,
   send: (call: ApiCall) => Promise<unknown> = session.api.call,
 ): Promise<void> => {
@@ -38,10 +38,8 @@ export const answerCall = async (
     end?.hint ?? outcomeStep(shown) ?? requestStep(shown, call) ?? joinStep(shown, settings.url)
   if (step !== undefined && format === 'text') session.hint(step)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
-  process.exitCode =
-    end === undefined
-      ? (endedExit(call, answer) ?? exitOf(answer, exit))
-      : end.exit || exitOf(resultOf(end.answer), exit)
+  const judged = end === undefined ? answer : resultOf(end.answer)
+  process.exitCode = exitOf(judged, success) || (end?.exit ?? 0)
 }
 
 /** Members of an answer that say nothing where its list is empty. */
@@ -151,12 +149,12 @@ const writeParts = async (
 
 const onScreen = (text: string): string => escapeHiddenInText(text.replaceAll('\r\n', '\n'))
 
-/** Exit code of a command that has ended within its call; undefined for other answers. */
-const endedExit = ({ method }: ApiCall, answer: unknown): number | undefined =>
-  method === 'POST' && isSentCommand(answer) ? exitOfCommand(answer) : undefined
-
 /** Exit code for an answer, or for the result of a task; `pending` is not a success. */
-const exitOf = (answer: unknown, exit: ExitCodes | undefined): number => {
-  const value = exit && (answer as Record<string, unknown> | undefined)?.[exit.field]
-  return exit?.codes[String(value)] ?? 0
+const exitOf = (answer: unknown, success: DescribedOperation['success']): number => {
+  if (answer === undefined || answer === null || isBegun(answer)) return 0
+  return success.map(rule => judgeAnswer(answer, rule).exit).find(exit => exit !== 0) ?? 0
 }
+
+/** True for the id of a task that goes on: nothing is known of its outcome. */
+const isBegun = (answer: unknown): boolean =>
+  typeof (answer as { task_id?: unknown }).task_id === 'string'

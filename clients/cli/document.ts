@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
+import { SuccessRule } from '../../shared/success-rule.ts'
 
 /** A word of a command. The document comes over the network and is shown on a terminal. */
 const Word = z.string().regex(/^[a-z0-9][\w-]{0,63}$/i)
@@ -20,9 +21,10 @@ export const FieldSchema = z.looseObject({
 })
 export type FieldSchema = z.infer<typeof FieldSchema>
 
-/** Exit codes by the value of one field of the answer. */
-const ExitCodes = z.object({ field: Name, codes: z.record(z.string(), z.int().min(0).max(125)) })
-export type ExitCodes = z.infer<typeof ExitCodes>
+/** Exit codes by the value of one field of the answer, from a coordinator without success rules. */
+const ExitCodes = z
+  .object({ field: Name, codes: z.record(z.string(), z.int().min(0).max(125)) })
+  .transform(({ field, codes }): SuccessRule => ({ field, codes: { ...codes, '*': 0 } }))
 
 const Described = z.object({
   summary: z.string().default(''),
@@ -53,6 +55,7 @@ const Described = z.object({
     .optional(),
   'x-shoal-effect': z.string().optional(),
   'x-shoal-mode': z.string().optional(),
+  'x-shoal-success': SuccessRule.optional(),
   'x-shoal-cli': z.object({
     group: Word,
     verb: z
@@ -100,7 +103,8 @@ export interface DescribedOperation {
   pairs: string | undefined
   /** True for a call that must not happen twice: it is sent with an idempotency key. */
   needsCallKey: boolean
-  exit: ExitCodes | undefined
+  /** Rules for the answer; the exit code is that of the first one that it does not meet. */
+  success: readonly SuccessRule[]
   /** The field that is the text of a file, named by the last argument. */
   file: string | undefined
   /** Fields of the answer that are sizes, with their unit: bytes, bytes/s, KiB or MiB. */
@@ -146,7 +150,7 @@ const operationOf = (
     inputWords: cli.words,
     pairs: cli.pairs,
     needsCallKey: parameters.some(parameter => parameter['x-shoal-needed'] === true),
-    exit: cli.exit,
+    success: [cli.exit, described['x-shoal-success']].filter(rule => rule !== undefined),
     file: cli.file,
     units: cli.units,
     isText: cli.is_text,

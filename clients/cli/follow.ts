@@ -1,18 +1,13 @@
 import { type ErrorCode, exitCode, isErrorCode, type ShoalError } from '../../shared/errors.ts'
 import type { PrintableRows } from '../../shared/print.ts'
+import { isOpenState } from '../../shared/success-rule.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { addPursuit } from './add-pursuit.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
 import { pullPursuit } from './pull-pursuit.ts'
-import {
-  exitOfCommand,
-  isOpen,
-  isSentCommand,
-  type SentCommand,
-  waitForCommand,
-} from './sent-command.ts'
+import { exitOfCommand, isSentCommand, type SentCommand, waitForCommand } from './sent-command.ts'
 import type { OpenSession } from './session.ts'
 
 /** Work that continues after the answer and can be waited for. */
@@ -131,7 +126,7 @@ const modelAnswerPursuit = (
 ): Pursuit | undefined => {
   if (LOADS_MODEL.test(path))
     return state === 'ready' ? undefined : modelPursuit(session, cell_id, model)
-  return isOpen(command_state) ? commandPursuit(session, { id: command_id }) : undefined
+  return isOpenState(command_state) ? commandPursuit(session, { id: command_id }) : undefined
 }
 
 interface TaskView {

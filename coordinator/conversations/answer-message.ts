@@ -89,12 +89,18 @@ export const answerMessage = async <C extends ConversationCaller>(
       const said = await rejectOnAbort(speaking, signal)
       tokens += said.tokens
       const content = said.content.slice(0, limits.contentChars)
+      const { failure } = said
       const reply = await add({
         from: participant.id,
         content,
         inReplyTo: because.id,
         tokens: said.tokens,
+        ...(failure !== undefined && { state: 'failed', reason: failure }),
       })
+      if (failure !== undefined) {
+        if (answers === 0) reason = failure
+        continue
+      }
       answers++
       reason = undefined
       if (!asked.autoRoute || participant.type === 'skill') continue

@@ -36,6 +36,8 @@ export interface SpeakerTurn {
 
 export interface SpeakerReply {
   content: string
+  /** Why the answer says that the call has failed; absent for others. */
+  failure?: string
   /** Tokens used; 0 for all participants but models. */
   tokens: number
 }

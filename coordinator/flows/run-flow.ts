@@ -135,19 +135,19 @@ export class FlowRunner {
 
   /** Stores the outcome of an attempt. Throws JobError when the run cannot continue now. */
   async #take(call: StepCall, result: StepResult): Promise<StepCall> {
-    if (this.#signal.aborted || result.kind === 'later')
-      throw createWaitError(result.kind === 'later' ? result.reason : 'stopped')
-    const { gateRequestId = call.gateRequestId, taskId } = result as Partial<StepCall>
     const at = this.#parts.now()
+    const waitedSeconds = (at - call.startedAt) / 1000
+    if (this.#signal.aborted || result.kind === 'later')
+      throw createWaitError(result.kind === 'later' ? result.reason : 'stopped', waitedSeconds)
+    const { gateRequestId = call.gateRequestId, taskId } = result as Partial<StepCall>
     if (result.kind === 'waiting') {
       const { reason } = result
       if (call.state !== 'waiting')
         await this.#store({ ...call, reason, state: 'waiting', gateRequestId, taskId })
-      throw createWaitError(reason, (at - call.startedAt) / 1000)
+      throw createWaitError(reason, waitedSeconds)
     }
     const { kind: state } = result
-    const { json, reason } =
-      result.kind === 'done' ? packOutput(result.output) : { json: undefined, ...result }
+    const { json, reason } = packResult(result)
     const settled = await this.#store({ ...call, state, reason, endedAt: at }, json)
     if (result.kind !== 'unknown') return settled
     await this.#end('unknown', result.reason)
@@ -290,6 +290,15 @@ const createWaitError = (reason: string, waitedSeconds = 0): JobError => {
   const seconds = Math.round(waitedSeconds * LOOK_SHARE)
   const retryAfterSeconds = Math.min(LAST_LOOK_SECONDS, Math.max(FIRST_LOOK_SECONDS, seconds))
   return new JobError(reason, { early: true, retryAfterSeconds })
+}
+
+/** Output of a result as it is stored, and the reason of a failure; a failed call may have both. */
+const packResult = (
+  result: Extract<StepResult, { kind: 'done' | 'failed' | 'unknown' }>,
+): { json: string | undefined; reason: string | undefined } => {
+  if (result.kind === 'done') return packOutput(result.output)
+  const json = result.kind === 'failed' ? packOutput(result.output).json : undefined
+  return { json, reason: result.reason }
 }
 
 /** Output as it is stored; with a reason in its place when it is too large. */

@@ -190,7 +190,7 @@ export const readCallsWithOutputs = async (
 const selectStepCalls = (db: Db, runId: string) =>
   db.selectFrom('flow_steps').where('run_id', '=', runId).orderBy('position').orderBy('undo')
 
-/** Outputs of completed steps by their positions, from 0. */
+/** Outputs of completed and failed steps by their positions, from 0. */
 export const readOutputs = async (
   db: Db,
   runId: string,
@@ -202,7 +202,7 @@ export const readOutputs = async (
     .select(['position', 'output_json'])
     .where('run_id', '=', runId)
     .where('undo', '=', 0)
-    .where('state', '=', 'done')
+    .where('state', 'in', ['done', 'failed'])
     .where('position', 'in', positions)
     .execute()
   return new Map(rows.map(row => [row.position, outputOf(row)]))

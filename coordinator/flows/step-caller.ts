@@ -21,7 +21,7 @@ export type StepResult =
   | { kind: 'done'; output: unknown }
   | { kind: 'waiting'; reason: string; gateRequestId?: string; taskId?: string }
   | { kind: 'later'; reason: string }
-  | { kind: 'failed'; reason: string }
+  | { kind: 'failed'; reason: string; output?: unknown }
   | { kind: 'unknown'; reason: string }
 
 /** Makes the calls of runs through the pipeline of all calls. */

@@ -73,6 +73,7 @@ const describeOperation = (operation: Operation, route: DocumentedRoute): OpenAp
     ...(operation.roles === undefined ? {} : { 'x-shoal-roles': operation.roles }),
     'x-shoal-effect': operation.effect,
     ...(operation.mode === undefined ? {} : { 'x-shoal-mode': operation.mode }),
+    ...(operation.success === undefined ? {} : { 'x-shoal-success': operation.success }),
     'x-shoal-cli': {
       ...cliOf(operation),
       arguments: named,
@@ -98,10 +99,14 @@ const callKeyOf = ({ needsCallKey }: Operation) => {
   return { ...IDEMPOTENCY_KEY, description, 'x-shoal-needed': true }
 }
 
-/** A script must be able to tell `waits for people` from `done`. */
-const exitOf = ({ exit, effect }: Operation) => {
-  if (exit !== undefined) return { exit }
-  return effect === 'gated' ? { exit: { field: 'status', codes: { pending: 75 } } } : {}
+/**
+ * Exit codes for command lines that know no `x-shoal-success`. A script must be able to tell `waits
+ * for people` from `done`.
+ */
+const exitOf = ({ success, effect }: Operation) => {
+  if (effect === 'gated') return { exit: { field: 'status', codes: { pending: 75 } } }
+  if (success === undefined || success.field.includes('.')) return {}
+  return { exit: { field: success.field, codes: success.codes } }
 }
 
 const contentOfOperation = ({ text, sendsText, output, events }: Operation): object => ({

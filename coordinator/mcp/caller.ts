@@ -85,7 +85,7 @@ const callOperation = async (
   if (outcome.kind === 'pending')
     return askToApprove(outcome.pending, caller, context) ?? toPendingResult(outcome.pending)
   if (outcome.kind === 'task' && supportsTasks(context)) return beginTask(caller, outcome, context)
-  return toToolResult(bodyOf(outcome))
+  return toToolResult(bodyOf(outcome), outcome.kind === 'done' ? operation.success : undefined)
 }
 
 /**

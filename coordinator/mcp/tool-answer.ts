@@ -1,12 +1,16 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { errorBody, type ShoalError } from '../../shared/errors.ts'
+import { judgeAnswer, type SuccessRule, type Verdict } from '../../shared/success-rule.ts'
 import type { PendingResult } from '../operations/pending-result.ts'
 
-/** The output as data, and the same as text for clients that know no other. */
-export const toToolResult = (output: unknown): CallToolResult => ({
+/** The output as data, and the same as text; an error where the output says that the call failed. */
+export const toToolResult = (output: unknown, success?: SuccessRule): CallToolResult => ({
+  ...(FAILURES.includes(judgeAnswer(output, success).kind) && { isError: true }),
   content: [{ type: 'text', text: JSON.stringify(output) }],
   structuredContent: output as Record<string, unknown>,
 })
+
+const FAILURES: readonly Verdict['kind'][] = ['failed', 'unknown']
 
 /**
  * Result of a call that awaits approval. The person at the client is the requester, so nothing said

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { SizeUnit } from '../../shared/probes/units.ts'
+import type { SuccessRule } from '../../shared/success-rule.ts'
 import type { Devices } from '../devices/devices.ts'
 import type { Role } from '../keys/key.ts'
 
@@ -118,8 +119,11 @@ export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.Zo
    */
   upload?: readonly string[]
   deprecated?: Deprecation
-  /** Exit codes of the command line for values of one field of the answer; 0 for others. */
-  exit?: { field: string; codes: Readonly<Record<string, number>> }
+  /**
+   * How the answer tells whether the call has reached its goal, the same for the exit code of the
+   * command line, flows, conversations, sessions, tasks and tools. Absent for an answer that informs.
+   */
+  success?: SuccessRule
 }
 
 /** The facts of a skill: an operation that is on the agent card. */

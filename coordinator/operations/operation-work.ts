@@ -1,4 +1,5 @@
 import { errorBody, ShoalError } from '../../shared/errors.ts'
+import { judgeAnswer } from '../../shared/success-rule.ts'
 import { artifactOf, dataPart, textPart } from '../tasks/parts.ts'
 import { TaskState } from '../tasks/task-state.ts'
 import type { Opening, Turn } from '../tasks/turn.ts'
@@ -61,7 +62,9 @@ const waitsFor = (operation: Operation, answer: unknown): string | undefined =>
 const complete = (turn: Turn, operation: Operation, output: unknown): void => {
   // one artifact for each result: a resumed task has more than one
   turn.artifact(artifactOf('result', [dataPart(output)], { skill: operation.id }))
-  turn.status(TaskState.TASK_STATE_COMPLETED)
+  const { kind, value } = judgeAnswer(output, operation.success)
+  if (kind !== 'failed' && kind !== 'unknown') turn.status(TaskState.TASK_STATE_COMPLETED)
+  else turn.status(TaskState.TASK_STATE_FAILED, { reason: `${operation.id} is ${value}` })
 }
 
 const wait = async (

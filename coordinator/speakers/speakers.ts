@@ -1,4 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
+import { judgeAnswer } from '../../shared/success-rule.ts'
 import type { SpeakingSkill } from '../conversations/choose.ts'
 import type { Participant } from '../conversations/conversation.ts'
 import { leadingObject } from '../conversations/mention.ts'
@@ -14,7 +15,7 @@ import { parseJsonBody } from '../http/json-body.ts'
 import type { Context } from '../operations/context.ts'
 import type { SkillFacts as DeclaredSkill } from '../operations/declaration.ts'
 import type { Pipeline } from '../operations/invoke/invoke.ts'
-import { bodyOf } from '../operations/invoke/outcome.ts'
+import { bodyOf, type Outcome } from '../operations/invoke/outcome.ts'
 import type { PendingResult } from '../operations/pending-result.ts'
 import { listSecretFields } from '../operations/secret-fields.ts'
 import { createModelSpeaker, type ModelSpeakerParts } from './model-speaker.ts'
@@ -61,9 +62,10 @@ export const createSpeakers = (parts: SpeakerParts): Speakers<Context> => {
     { callSkill }: Context,
   ): Promise<SpeakerReply> => {
     const outcome = await callSkill(participant.id, { input: inputOf(argument), ends: signal })
-    const content =
-      outcome.kind === 'pending' ? waits(outcome.pending) : JSON.stringify(bodyOf(outcome))
-    return { content, tokens: 0 }
+    if (outcome.kind === 'pending') return { content: waits(outcome.pending), tokens: 0 }
+    const said = { content: JSON.stringify(bodyOf(outcome)), tokens: 0 }
+    const failure = describeFailure(skills.get(participant.id), outcome)
+    return failure === undefined ? said : { ...said, failure }
   }
 
   const speakAgent = async ({ conversation, participant, messages, signal }: SpeakerTurn) => {
@@ -108,6 +110,16 @@ const factsOf = ({ id, name, description, effect, input }: DeclaredSkill): Speak
   reads: effect === 'read',
   needsNothing: input.safeParse({}).success,
 })
+
+/** Why the answer of a skill is a failure; undefined for others, and for a task it began. */
+const describeFailure = (
+  skill: DeclaredSkill | undefined,
+  outcome: Outcome,
+): string | undefined => {
+  if (skill === undefined || outcome.kind !== 'done') return undefined
+  const { kind, value } = judgeAnswer(outcome.output, skill.success)
+  return kind === 'failed' || kind === 'unknown' ? `${skill.id} is ${value}` : undefined
+}
 
 /** The JSON object behind the name; none is no input. */
 const inputOf = (argument: string | undefined): unknown => {

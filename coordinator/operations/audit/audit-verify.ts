@@ -45,7 +45,7 @@ export default defineOperation({
     broken_at: z.int().nullable(),
     reason: z.string().nullable(),
   }),
-  exit: { field: 'ok', codes: { true: 0, false: 65 } },
+  success: { field: 'ok', codes: { true: 0, false: 65 } },
   run: async ({ seq, hash }, { audit }) => {
     const verdict = await audit.verify(witnessOf(seq, hash))
     if (!verdict.ok)

@@ -1,5 +1,5 @@
 import { defineOperation } from '../operation.ts'
-import { commandModel, ModelAnswer, ModelInput } from './model-command.ts'
+import { commandModel, MODEL_SUCCESS, ModelAnswer, ModelInput } from './model-command.ts'
 
 export default defineOperation({
   id: 'cells-load',
@@ -10,5 +10,6 @@ export default defineOperation({
   effect: 'write',
   input: ModelInput,
   output: ModelAnswer,
+  success: MODEL_SUCCESS,
   run: (input, context) => commandModel('load', input, context),
 })

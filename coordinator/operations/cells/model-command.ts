@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { type ErrorCode, ShoalError } from '../../../shared/errors.ts'
+import type { SuccessRule } from '../../../shared/success-rule.ts'
 import { AckState } from '../../../shared/wire/command.ts'
 import { ModelStanding } from '../../../shared/wire/model-standing.ts'
 import { ModelState } from '../../../shared/wire/telemetry.ts'
@@ -30,6 +31,12 @@ export const ModelAnswer = z.object({
   command_state: z.enum(['queued', 'sent', ...AckState.options]),
 })
 type ModelAnswer = z.input<typeof ModelAnswer>
+
+/** A cell that refuses is an error; what fails is a model that cannot be loaded. */
+export const MODEL_SUCCESS = {
+  field: 'state',
+  codes: { ready: 0, loading: 0, cold: 0, null: 0, failed: 69 },
+} satisfies SuccessRule
 
 type Act = 'load' | 'unload' | 'pin' | 'unpin' | 'pull'
 

@@ -8,6 +8,7 @@ import type { CommandRequest } from '../../control/commands.ts'
 import { limitJson } from '../bounded-json.ts'
 import { CellRef } from '../cell-field.ts'
 import { defineOperation } from '../operation.ts'
+import { SENT_SUCCESS } from './command-success.ts'
 import { CommandView, commandViewOf } from './command-view.ts'
 
 const MAX_PARAMS_BYTES = 64 * 1024
@@ -49,6 +50,7 @@ export default defineOperation({
   }),
   examples: [{ verb: 'ping' }],
   output: CommandView,
+  success: SENT_SUCCESS,
   plan: async ({ cell_id, device_id, verb, params, mode, ttl_seconds }, context) => {
     requireShortWait({ device_id, ttl_seconds })
     const { cells, commands, actor, signal } = context

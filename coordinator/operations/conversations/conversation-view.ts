@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { SuccessRule } from '../../../shared/success-rule.ts'
 import { iso } from '../../../shared/time.ts'
 import {
   type Conversation,
@@ -54,6 +55,12 @@ export const ExchangeView = z.object({
   message: MessageView.describe('The sent message, as it is stored.'),
   replies: z.array(MessageView),
 })
+
+/** Rule of an answer that may have a sent message: a participant has answered it. */
+export const MESSAGE_SUCCESS: SuccessRule = {
+  field: 'message.state',
+  codes: { done: 0, undefined: 0, answering: 75, failed: 69, cancelled: 69 },
+}
 
 /** Data of the events `message` and `delta` of a stream. */
 export const ToldView = z.union([

@@ -3,6 +3,7 @@ import { defineOperation } from '../operation.ts'
 import {
   CONVERSATION_PATH,
   ExchangeView,
+  MESSAGE_SUCCESS,
   MessageContent,
   sendConversationMessage,
   ToldView,
@@ -32,6 +33,7 @@ export default defineOperation({
   }),
   examples: [{ content: '@model-a:7b What is a cell?' }],
   output: ExchangeView,
+  success: MESSAGE_SUCCESS,
   events: ToldView,
   run: sendConversationMessage,
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { Id } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { EstopReason, EstopView, estopViewOf } from './estop-view.ts'
+import { ESTOP_SUCCESS, EstopReason, EstopView, estopViewOf } from './estop-view.ts'
 
 export default defineOperation({
   id: 'devices-estop-release',
@@ -18,6 +18,7 @@ export default defineOperation({
     reason: EstopReason.describe('Why it is safe to release it.'),
   }),
   output: EstopView,
+  success: ESTOP_SUCCESS,
   run: async ({ estop_id, reason }, context) => {
     const { estops, key, actor } = context
     if (key?.kind !== 'person')

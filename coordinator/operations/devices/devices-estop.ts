@@ -41,7 +41,11 @@ export default defineOperation({
       .describe(
         'Further stops of this call, one for each other device, cell or site of this name.',
       ),
+    is_confirmed: z
+      .boolean()
+      .describe('True once every cell has confirmed every stop of this call.'),
   }),
+  success: { field: 'is_confirmed', codes: { true: 0, false: 69 } },
   run: async ({ reason, ...wanted }, context) => {
     const { estops, actor } = context
     const reaching: ReturnType<typeof estops.engage>[] = []
@@ -53,6 +57,7 @@ export default defineOperation({
     }
     const reached = await Promise.all(reaching)
     const [first, ...also] = reached.map(one => estopViewOf(one, context))
-    return { ...(first as NonNullable<typeof first>), also }
+    const is_confirmed = reached.every(({ missing }) => missing.length === 0)
+    return { ...(first as NonNullable<typeof first>), also, is_confirmed }
   },
 })

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { commandSuccess } from '../commands/command-success.ts'
 import { defineOperation } from '../operation.ts'
 import { DeviceCommandView, deviceCommandViewOf } from './device-command-view.ts'
 import { DEVICE_COMMAND } from './plan-device-command.ts'
@@ -18,6 +19,7 @@ export default defineOperation({
   input: z.strictObject(DEVICE_COMMAND),
   examples: [{ command: 'drive', params: { heading_degrees: 90, speed_m_s: 0.5, duration_s: 2 } }],
   output: DeviceCommandView,
+  success: commandSuccess(),
   plan: planLiveCommand,
   run: async (plan: Awaited<ReturnType<typeof planLiveCommand>>['plan'], context, approval) =>
     deviceCommandViewOf(await runDeviceCommand(plan, context, approval)),

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { SuccessRule } from '../../../shared/success-rule.ts'
 import { EstopScope, NO_REASON } from '../../../shared/wire/estop.ts'
 import type { StopReach } from '../../estop/estops.ts'
 import { nameTarget } from '../../estop/names.ts'
@@ -45,6 +46,9 @@ export const EstopView = z.object({
       .describe(`Cells that have not confirmed it; at most ${MAX_LISTED}.`),
   }),
 })
+
+/** Rule of an answer with an e-stop: every cell that must apply it has confirmed it. */
+export const ESTOP_SUCCESS: SuccessRule = { field: 'cells.missing', codes: { 0: 0, '*': 69 } }
 
 export const FailedDevice = z.object({
   cell_id: z.string(),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { commandSuccess } from '../commands/command-success.ts'
 import type { Context } from '../context.ts'
 import { defineOperation, type Operation } from '../operation.ts'
 import type { OperationPlan } from '../plan.ts'
@@ -26,6 +27,7 @@ export const defineUrgentOperation = (
     isEmergency: true,
     input: z.strictObject({ device_id: EveryDeviceRef }),
     output: DeviceCommandView,
+    success: commandSuccess(),
     plan: ({ device_id }, context) => planUrgent({ device_id, command: verb }, context),
     run: async (plan: UrgentPlan, context) =>
       deviceCommandViewOf(await runUrgentCommand(plan, context)),

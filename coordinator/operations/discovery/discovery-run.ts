@@ -28,7 +28,7 @@ export default defineOperation({
     failed: z.array(z.string()).describe('Ids of the modules that failed.'),
     modules: z.array(ModuleOutcome),
   }),
-  exit: { field: 'outcome', codes: { complete: 0, failed: 69 } },
+  success: { field: 'outcome', codes: { complete: 0, failed: 69 } },
   run: async ({ modules }, context) => {
     const outcomes = await runModules(modules.map(findModule), context)
     const failed = outcomes.filter(({ outcome }) => outcome === 'failed').map(each => each.module)

@@ -1,5 +1,11 @@
 import type * as z from 'zod'
 import { httpStatus, ShoalError } from '../../../shared/errors.ts'
+import {
+  judgeAnswer,
+  type SuccessRule,
+  type Verdict,
+  valueAt,
+} from '../../../shared/success-rule.ts'
 import type { FlowRun, StepCall } from '../../flows/run.ts'
 import type { StepCaller, StepRequest, StepResult } from '../../flows/step-caller.ts'
 import { stateAt } from '../../gates/request.ts'
@@ -19,6 +25,8 @@ interface CallerParts {
   views: () => Views
   pipeline: Pick<Pipeline, 'invoke'>
   skills: readonly Operation[]
+  /** Every operation: what a skill has begun is looked up by them. */
+  callable: readonly Operation[]
   idempotency: Pick<Idempotency, 'look'>
 }
 
@@ -32,6 +40,7 @@ const CERTAIN_MS = 23 * 3600 * 1000
 export const createStepCaller = (parts: CallerParts): StepCaller => {
   const { views, pipeline, idempotency } = parts
   const skills = new Map(parts.skills.map(skill => [skill.id, skill]))
+  const callable = new Map(parts.callable.map(operation => [operation.id, operation]))
 
   /** The starter of a run as a caller; undefined once its key is no longer valid. */
   const findCaller = async ({ keyId, tenantId, requestId }: FlowRun) => {
@@ -46,9 +55,11 @@ export const createStepCaller = (parts: CallerParts): StepCaller => {
     requestId,
   })
 
-  const call: StepCaller['call'] = async (request, signal) => {
-    const { action, run, interrupted, callKey } = request
+  const call: StepCaller['call'] = async (asked, signal) => {
+    const { action, run, interrupted } = asked
     const operation = skills.get(action.skill ?? '')
+    const callKey = callKeyOf(asked, operation)
+    const request = { ...asked, callKey }
     const named = { scope: run.keyId, callKey }
     const isRepeated = interrupted !== undefined && operation !== undefined && isMutation(operation)
     if (isRepeated && views().now() - interrupted.startedAt > CERTAIN_MS)
@@ -85,9 +96,55 @@ export const createStepCaller = (parts: CallerParts): StepCaller => {
     })
     if (outcome.kind === 'task')
       return { kind: 'waiting', reason: 'waiting for a task', taskId: outcome.taskId }
-    if (outcome.kind === 'done') return { kind: 'done', output: outcome.output }
+    if (outcome.kind === 'done') {
+      const gateRequestId = operation.waitsFor?.(outcome.output as never)
+      return gateRequestId === undefined
+        ? judge(operation, outcome.output, caller, signal)
+        : { kind: 'waiting', reason: `waiting for request ${gateRequestId}`, gateRequestId }
+    }
     const { request_id, gate_id } = outcome.pending.view
     return { kind: 'waiting', reason: `waiting at ${gate_id}`, gateRequestId: request_id }
+  }
+
+  /** Result of a call by what its answer says, or by what is seen later of what it has begun. */
+  const judge = async (
+    operation: Operation,
+    output: unknown,
+    caller: TaskCaller,
+    signal: AbortSignal,
+  ): Promise<StepResult> => {
+    const { id, success } = operation
+    const verdict = judgeAnswer(output, success)
+    if (verdict.kind !== 'open' || success?.later === undefined)
+      return resultOfVerdict(id, verdict, output)
+    try {
+      const seen = await lookLater(success.later, output, caller, signal)
+      const found = judgeAnswer(seen, success, success.later.field)
+      if (found.kind === 'open') return { kind: 'later', reason: `${id} is ${found.value}` }
+      return resultOfVerdict(id, found, mergeAt(output, success.field, seen))
+    } catch (error) {
+      // the command may have acted, whatever hides its outcome
+      return isTemporary(error)
+        ? { kind: 'later', reason: messageOf(error) }
+        : createUnknown(`the outcome of ${id} cannot be seen: ${messageOf(error)}`)
+    }
+  }
+
+  /** Reads what a call has begun, with the rights of its caller. */
+  const lookLater = async (
+    later: NonNullable<SuccessRule['later']>,
+    output: unknown,
+    caller: TaskCaller,
+    signal: AbortSignal,
+  ): Promise<unknown> => {
+    const operation = callable.get(later.operation)
+    if (operation === undefined) throw new TypeError(`no operation ${later.operation}`)
+    const paths = Object.entries(later.input)
+    const input = Object.fromEntries(paths.map(([name, path]) => [name, valueAt(output, path)]))
+    const read = () => ({ input })
+    const call = { operation, caller, read, isCounted: true, signals: [signal] }
+    const outcome = await pipeline.invoke(call)
+    return outcome.kind === 'done' ? outcome.output : undefined
   }
 
   const passGate = async (
@@ -138,6 +195,13 @@ export const createStepCaller = (parts: CallerParts): StepCaller => {
   }
 }
 
+/** The kept answer of the first call says that nothing is decided, so that the second has a key too. */
+const callKeyOf = (
+  { callKey, gateRequestId }: StepRequest,
+  operation: Operation | undefined,
+): string =>
+  operation?.waitsFor === undefined || gateRequestId === undefined ? callKey : `${callKey}:decided`
+
 /**
  * Result of a call whose attempt was interrupted; undefined when the call can be made again, which
  * also returns a stored answer.
@@ -161,6 +225,21 @@ const resultOf = (operation: Operation, error: unknown, keeping: CallKeeping): S
   return failureOf(error)
 }
 
+/** Result of a call that has answered. An outcome that stays open is in doubt, as an unknown one. */
+const resultOfVerdict = (id: string, { kind, value }: Verdict, output: unknown): StepResult => {
+  if (kind === 'succeeded') return { kind: 'done', output }
+  if (kind === 'failed') return { ...createFailure(`${id} is ${value}`), output }
+  return createUnknown(`${id} is ${value}`)
+}
+
+/** The answer with what was seen later in the object that has the field at `path`. */
+const mergeAt = (answer: unknown, path: string, seen: unknown): unknown => {
+  const [name = '', ...below] = path.split('.')
+  const members = answer as Record<string, unknown>
+  if (below.length === 0) return { ...members, ...(seen as object) }
+  return { ...members, [name]: mergeAt(members[name], below.join('.'), seen) }
+}
+
 const isTemporary = (error: unknown): boolean =>
   error instanceof ShoalError && TEMPORARY.includes(error.code)
 
@@ -173,8 +252,8 @@ const messageOf = (error: unknown): string =>
     ? `${error.code}: ${error.message}`
     : `internal error (${(error as Error)?.name})`
 
-const createFailure = (reason: string): StepResult => ({
-  kind: 'failed',
+const createFailure = (reason: string) => ({
+  kind: 'failed' as const,
   reason: reason.slice(0, 500),
 })
 const createUnknown = (reason: string): StepResult => ({

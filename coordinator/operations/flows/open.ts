@@ -12,6 +12,7 @@ import { startOnEvents } from './start-on-events.ts'
 
 interface FlowCallParts extends OpenFlows, Pick<Base, 'stack' | 'logger'> {
   skills: readonly Operation[]
+  callable: readonly Operation[]
   pipeline: Pick<Pipeline, 'invoke'>
   idempotency: Pick<Idempotency, 'look'>
   events: Pick<Events, 'subscribe'>
@@ -24,10 +25,10 @@ interface FlowCallParts extends OpenFlows, Pick<Base, 'stack' | 'logger'> {
  * that names a skill that does not exist.
  */
 export const openFlowCalls = (parts: FlowCallParts): object => {
-  const { flows, skills, pipeline, idempotency, events, stack, logger } = parts
+  const { flows, skills, callable, pipeline, idempotency, events, stack, logger } = parts
   requireKnownSkills(parts)
   const views = () => parts.views as Views
-  parts.connectFlows(createStepCaller({ views, pipeline, skills, idempotency }))
+  parts.connectFlows(createStepCaller({ views, pipeline, skills, callable, idempotency }))
   stack.defer(hastenOnEvents({ flows, events, logger }))
   stack.defer(startOnEvents({ flows, views, events, logger }))
   return {}

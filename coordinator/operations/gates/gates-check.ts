@@ -29,7 +29,7 @@ export default defineOperation({
     approvals_missing: z.int().nullable(),
     expires_at: z.iso.datetime().nullable(),
   }),
-  exit: STATUS_EXIT,
+  success: STATUS_EXIT,
   run: async ({ gate_id, request_id }, context) => {
     const { gates } = context
     const { person, tenantId } = callerOf(context)

@@ -1,4 +1,5 @@
 import { MqttPublishParams } from '../../../shared/wire/mqtt-bridge.ts'
+import { commandSuccess } from '../commands/command-success.ts'
 import { defineOperation } from '../operation.ts'
 import {
   MqttPublishAnswer,
@@ -23,6 +24,7 @@ export default defineOperation({
   input: MqttPublishParams,
   examples: [{ broker: 'home', topic: 'zigbee2mqtt/lamp/set', payload: '{"state":"ON"}' }],
   output: MqttPublishAnswer,
+  success: commandSuccess('command'),
   plan: planPublish,
   run: (plan: PublishPlan, context, approval) => runPublish(plan, context, approval),
 })

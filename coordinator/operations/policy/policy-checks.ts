@@ -31,7 +31,7 @@ export default defineOperation({
     ),
   }),
   cli: { group: 'policy', verb: 'check' },
-  exit: {
+  success: {
     field: 'status',
     codes: { passed: 0, allowed: 0, failed: 1, needs_gate: 75, denied: 77 },
   },

@@ -40,7 +40,7 @@ export default defineOperation({
       .describe('The first 100 errors, by line.'),
   }),
   /** As the refusal of the import itself: 65, invalid data. */
-  exit: { field: 'is_valid', codes: { true: 0, false: 65 } },
+  success: { field: 'is_valid', codes: { true: 0, false: 65 } },
   run: async ({ register: name, mode, dry_run }, context) => {
     const { register, scope } = openRegister(name, context)
     const { registers, actor: by, signal, upload } = context

@@ -50,7 +50,7 @@ export default defineOperation({
   input: CheckInput,
   output: CheckView,
   examples: [{ action_type: 'read.fleet' }],
-  exit: { field: 'status', codes: { passed: 0, pending: 75, blocked: 77 } },
+  success: { field: 'status', codes: { passed: 0, pending: 75, blocked: 77 } },
   plan: async (input, context): Promise<ApprovedPlan<Confirmation | JudgedCheck>> =>
     input.confirm ? { plan: { confirmed: input } } : judge(input, context),
   run: (plan: Confirmation | JudgedCheck, context, approval) =>

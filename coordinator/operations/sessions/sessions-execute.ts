@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { judgeAnswer } from '../../../shared/success-rule.ts'
 import { hasSkillAccess, knownRoles } from '../../agents/roles.ts'
 import { limitJson } from '../bounded-json.ts'
+import type { Context } from '../context.ts'
 import { Id } from '../fields.ts'
 import { callerOf } from '../gates/gate-view.ts'
-import { bodyOf } from '../invoke/outcome.ts'
+import { bodyOf, type Outcome } from '../invoke/outcome.ts'
 import { defineOperation } from '../operation.ts'
 import { SESSION_ID } from './session-view.ts'
 
@@ -27,7 +29,19 @@ export default defineOperation({
       .default({})
       .describe('Input of the skill.'),
   }),
-  output: z.object({ session_id: z.string(), skill: z.string(), output: z.json() }),
+  output: z.object({
+    session_id: z.string(),
+    skill: z.string(),
+    state: z
+      .enum(['succeeded', 'open', 'failed', 'unknown'])
+      .describe('Whether the output says that the skill has reached its goal.'),
+    output: z.json(),
+  }),
+  success: {
+    field: 'state',
+    codes: { succeeded: 0, open: 75, failed: 69, unknown: 69 },
+    unknown: ['unknown'],
+  },
   examples: [{ skill: 'policy-check', input: { action_type: 'release.major' } }],
   /** The effects of the skill are planned and approved by the skill itself. */
   plan: async ({ session_id, skill, input }, context) => {
@@ -58,6 +72,13 @@ export default defineOperation({
       },
     })
     if (outcome.kind === 'pending') return outcome.pending
-    return { session_id, skill, output: bodyOf(outcome) as z.core.util.JSONType }
+    const output = bodyOf(outcome) as z.core.util.JSONType
+    return { session_id, skill, state: stateOf(outcome, skill, context), output }
   },
 })
+
+/** A task that the skill began is open. */
+const stateOf = (outcome: Outcome, skill: string, { skills }: Context) =>
+  outcome.kind === 'task'
+    ? 'open'
+    : judgeAnswer(bodyOf(outcome), skills.find(({ id }) => id === skill)?.success).kind

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
 import { describeFormation, FormationDetails, FormationId } from './formation-details.ts'
+import { ABORT_SUCCESS } from './formation-success.ts'
 
 export default defineOperation({
   id: 'swarm-abort',
@@ -16,6 +17,7 @@ export default defineOperation({
   }),
   examples: [{ reason: 'a visitor is in the hall' }],
   output: FormationDetails,
+  success: ABORT_SUCCESS,
   // a stop only reduces risk, so that its plan is the input and no gate delays it
   plan: plan => ({ plan, summary: `abort formation ${plan.formation_id}` }),
   run: async ({ formation_id, reason }: Abort, context) => {

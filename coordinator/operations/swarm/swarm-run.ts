@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
 import { scopeOf } from '../tenant-scope.ts'
 import { describeFormation, FormationDetails } from './formation-details.ts'
+import { formationSuccess } from './formation-success.ts'
 import {
   type FormationRunPlan,
   planFormationRun,
@@ -29,6 +30,7 @@ export default defineOperation({
   }),
   examples: [{ formation: 'line', spacing_m: 1.5 }],
   output: FormationDetails,
+  success: formationSuccess(),
   plan: ({ start_at, ...input }, context) =>
     planFormationRun(input, start_at === undefined ? undefined : Date.parse(start_at), context),
   run: async (plan: FormationRunPlan, context, approval) => {

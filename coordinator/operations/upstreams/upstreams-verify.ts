@@ -46,7 +46,7 @@ export default defineOperation({
     ),
   }),
   examples: [{ source: 'metno' }],
-  exit: { field: 'outcome', codes: { complete: 0, incomplete: 65, failed: 69, skipped: 69 } },
+  success: { field: 'outcome', codes: { complete: 0, incomplete: 65, failed: 69, skipped: 69 } },
   run: async ({ source: wanted }, { upstreams, signal }) => {
     const asked = SOURCES.filter(({ id }) => wanted === undefined || id === wanted)
     if (asked.length === 0)

@@ -6,6 +6,7 @@ import {
   createConversation,
   type ExchangeView,
   listConversations,
+  MESSAGE_SUCCESS,
   MessageContent,
   MessageView,
   Participants,
@@ -60,6 +61,7 @@ export default defineSkill({
     message: MessageView.exactOptional().describe('The sent message; for action message.'),
     replies: z.array(MessageView).exactOptional(),
   }),
+  success: MESSAGE_SUCCESS,
   events: ToldView,
   examples: [
     { action: 'create', participants: [{ id: 'model-a:7b', type: 'model' }], auto_route: true },

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { commandSuccess } from '../../operations/commands/command-success.ts'
 import {
   DeviceCommandView,
   deviceCommandViewOf,
@@ -43,6 +44,7 @@ export default defineSkill({
     /** Null in a dry run. Its state is not final when it takes longer than the call. */
     outcome: DeviceCommandView.nullable(),
   }),
+  success: commandSuccess('outcome'),
   plan: ({ dry_run, ...input }, context) =>
     dry_run ? planDryCommand(input, context) : planLiveCommand(input, context),
   show: (plan: DeviceCommandPlan) => ({ plan: viewOf(plan), outcome: null }),

@@ -9,6 +9,7 @@ import {
   MqttTopic,
 } from '../../../shared/wire/mqtt-bridge.ts'
 import { limitJson } from '../../operations/bounded-json.ts'
+import { commandSuccess } from '../../operations/commands/command-success.ts'
 import {
   MqttPublishAnswer,
   type PublishPlan,
@@ -54,6 +55,7 @@ export default defineSkill({
     /** Null for `subscribe`. */
     sent: MqttPublishAnswer.nullable(),
   }),
+  success: commandSuccess('sent.command'),
   plan: async ({ action, payload, ...at }, context) => {
     if (action === 'subscribe') {
       const plan: BridgePlan = { subscribe: MqttSubscribeInput.parse(at) }

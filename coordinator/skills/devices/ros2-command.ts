@@ -5,6 +5,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { CommandRecord } from '../../control/command.ts'
 import type { Device } from '../../devices/device.ts'
 import { limitJson } from '../../operations/bounded-json.ts'
+import { commandSuccess } from '../../operations/commands/command-success.ts'
 import { CommandView, commandViewOf } from '../../operations/commands/command-view.ts'
 import type { Context } from '../../operations/context.ts'
 import { DeviceRef } from '../../operations/devices/device-ref.ts'
@@ -53,6 +54,7 @@ export default defineSkill({
     message: z.string().nullable(),
     outcome: CommandView,
   }),
+  success: commandSuccess('outcome'),
   plan: ({ device_id, ...message }, context) => {
     const device = chooseRobot(device_id, context)
     const command = message.data === undefined ? 'read' : 'publish'

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { describeFormation, FormationDetails } from '../../operations/swarm/formation-details.ts'
+import { formationSuccess } from '../../operations/swarm/formation-success.ts'
 import {
   type FormationRunPlan,
   planFormationRun,
@@ -32,6 +33,7 @@ export default defineSkill({
     /** Null in a dry run. */
     started: FormationDetails.nullable(),
   }),
+  success: formationSuccess('started'),
   plan: async ({ dry_run, ...input }, context) => {
     if (!dry_run) {
       const planned = await planFormationRun(input, undefined, context)

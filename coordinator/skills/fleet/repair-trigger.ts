@@ -36,6 +36,10 @@ export default defineSkill({
     incident_id: z.string(),
     job_id: z.string().nullable().describe('Job that carries the repair out.'),
   }),
+  success: {
+    field: 'repair',
+    codes: { queued: 0, not_needed: 0, unknown: 69, not_configured: 69 },
+  },
   plan: async ({ service_id, ...input }, { services, signal }) => {
     const serviceId = SERVICE_IDS.find(id => id === service_id)
     if (serviceId === undefined) throw createUnknownError(service_id)

@@ -52,6 +52,7 @@ export default defineSkill({
     skipped: z.int(),
     cases: z.array(Done),
   }),
+  success: { field: 'failed', codes: { 0: 0, '*': 1 } },
   run: async ({ scenario, scope, realms, dry_run }, context) => {
     const cases = listCases(scenario, parseRealms(realms), context).filter(
       each => scope === 'all' || each.scope === scope,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { callerOf, Status, viewFor } from '../../operations/gates/gate-view.ts'
+import { callerOf, STATUS_EXIT, Status, viewFor } from '../../operations/gates/gate-view.ts'
 import { neededField } from '../../operations/needed-field.ts'
 import { defineSkill } from '../skill.ts'
 
@@ -33,6 +33,7 @@ export default defineSkill({
     approvals_missing: z.int(),
     expires_at: z.iso.datetime(),
   }),
+  success: STATUS_EXIT,
   waitsFor: ({ status, request_id }) => (status === 'pending' ? request_id : undefined),
   examples: [{ gate_id: 'gate.minor-release-approve', evidence: 'release 1.4.0, all tests pass' }],
   run: async ({ gate_id, requester, evidence }, context) => {

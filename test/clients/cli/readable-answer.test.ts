@@ -162,7 +162,7 @@ t.test('a request is followed by the line to approve it, and then by the way on'
       print: () => {},
       hint: (text: string) => hints.push(text),
     }
-    const operation = { exit: undefined, units: {}, isText: false }
+    const operation = { success: [], units: {}, isText: false }
     await answerCall(session as unknown as OpenSession, { method, path: '/' }, operation, false)
     return hints
   }

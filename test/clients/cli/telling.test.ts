@@ -448,7 +448,9 @@ t.test('commands of the groups swarm and mqtt send what their arguments say', as
   const document = await openApi(routes, 'http://127.0.0.1')
   const { url, asked } = await fakeCoordinator(t, ({ path }) => [
     200,
-    path === '/v1/openapi.json' ? document : { data_state: 'empty' },
+    path === '/v1/openapi.json'
+      ? document
+      : { data_state: 'empty', state: 'reached', outcome: 'complete' },
   ])
   const env = { HOME: await temporaryFolder(t), SHOAL_URL: url, SHOAL_KEY: 'k' }
   const formations = '/v1/swarm/formations'
@@ -485,7 +487,9 @@ t.test('a list of modules or keys is written as words', async t => {
   const document = await openApi(routes, 'http://127.0.0.1')
   const { url, asked } = await fakeCoordinator(t, ({ path }) => [
     200,
-    path === '/v1/openapi.json' ? document : { data_state: 'empty' },
+    path === '/v1/openapi.json'
+      ? document
+      : { data_state: 'empty', state: 'reached', outcome: 'complete' },
   ])
   const env = { HOME: await temporaryFolder(t), SHOAL_URL: url, SHOAL_KEY: 'k' }
   const scan = await shoal(env, ['discover', 'scan', 'network-map', 'mdns-scan'])

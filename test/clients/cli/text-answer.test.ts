@@ -22,7 +22,7 @@ const printAnswer = async (isTerminal: boolean): Promise<string> => {
   await answerCall(
     session as unknown as OpenSession,
     call,
-    { exit: undefined, units: {}, isText: false },
+    { success: [], units: {}, isText: false },
     false,
   )
   return text

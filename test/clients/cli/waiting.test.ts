@@ -189,7 +189,7 @@ t.test('a command whose outcome is open is printed with the next step', async t 
       hint: (text: string) => hints.push(text),
     }
     const call = { method: 'POST', path: '/v1/cells/c/commands' }
-    const operation = { exit: undefined, units: {}, isText: false }
+    const operation = { success: [], units: {}, isText: false }
     await answerCall(session as unknown as OpenSession, call, operation, false)
     t.strictSame(printed, [answer])
     return hints
@@ -216,7 +216,7 @@ const runCall = async (path: string, answer: object, presence = 'ready') => {
     print: (shown: unknown) => printed.push(shown),
     hint: (text: string) => hints.push(text),
   }
-  const operation = { exit: undefined, units: {}, isText: false }
+  const operation = { success: [], units: {}, isText: false }
   const call = { method: 'POST', path, callKey: 'key-1' }
   const failure = await answerCall(session as unknown as OpenSession, call, operation, false).then(
     () => undefined,
@@ -422,7 +422,7 @@ t.test('a completed task exits as its result says', async t => {
       hint: () => {},
     }
     const call = { method: 'POST', path: '/a2a/discovery/run' }
-    const operation = { exit, units: {}, isText: false }
+    const operation = { success: [exit], units: {}, isText: false }
     await answerCall(session as unknown as OpenSession, call, operation, true)
     return process.exitCode
   }

@@ -2,6 +2,8 @@ import t from 'tap'
 import type { CallKeeping } from '../../../coordinator/idempotency/look-at-call.ts'
 import { createStepCaller } from '../../../coordinator/operations/flows/call-step.ts'
 import { startOnEvents } from '../../../coordinator/operations/flows/start-on-events.ts'
+import { operations } from '../../../coordinator/operations/index.ts'
+import { skills } from '../../../coordinator/skills/index.ts'
 import { type ErrorCode, ShoalError } from '../../../shared/errors.ts'
 
 const NOW = 100 * 3_600_000
@@ -32,6 +34,7 @@ const attempt = async (given: Case) => {
   const caller = createStepCaller({
     views: () => ({ keys, now: () => NOW }) as never,
     skills: [{ id: 'x', effect, method: 'POST' }] as never,
+    callable: [],
     idempotency: { look: async () => keeping },
     pipeline: {
       invoke: async () => {
@@ -75,6 +78,80 @@ t.test('an interrupted call is made again only when it cannot have had its effec
     )
 })
 
+/** Result of a step whose skill answers `output`; the outcome that is seen later is `seen`. */
+const judge = (skill: string, output: unknown, seen: unknown[] = [], gateRequestId?: string) => {
+  const callKeys: unknown[] = []
+  const caller = createStepCaller({
+    views: () => ({ keys: { asNow: async () => key }, now: () => NOW }) as never,
+    skills,
+    callable: operations,
+    idempotency: { look: async () => 'none' },
+    pipeline: {
+      invoke: async ({ operation, repeat }) => {
+        if (operation.id === skill) callKeys.push(repeat?.callKey)
+        const found = operation.id === skill ? output : seen.shift()
+        if (found instanceof ShoalError) throw found
+        return { kind: 'done', output: found, isReplay: false }
+      },
+    },
+  })
+  const request = { run, stepId: 'a', action: { skill }, input: {}, callKey: 'c', gateRequestId }
+  const result = caller.call(request as never, new AbortController().signal)
+  return result.then(result => ({ ...result, callKeys }))
+}
+
+t.test('a step has succeeded when its operation says so, not when it has answered', async t => {
+  const device = (state: string) => ({ plan: null, outcome: { id: 'cmd_1', state } })
+  for (const [state, kind] of [
+    ['succeeded', 'done'],
+    ['failed', 'failed'],
+    ['rejected', 'failed'],
+    ['expired', 'failed'],
+    ['unknown', 'unknown'],
+    ['a state of a newer cell', 'failed'],
+  ] as const) {
+    const output = device(state)
+    const result = await judge('device-command', output)
+    t.equal(result.kind, kind, state)
+    if (kind === 'failed') t.match(result, { reason: `device-command is ${state}`, output })
+  }
+  t.match(await judge('device-command', { plan: {}, outcome: null }), { kind: 'done' }, 'a dry run')
+  t.match(await judge('run-test-suite', { failed: 0 }), { kind: 'done' })
+  t.match(await judge('run-test-suite', { failed: 2 }), { kind: 'failed' })
+  t.match(await judge('repair-trigger', { repair: 'not_configured' }), { kind: 'failed' })
+  t.match(await judge('cockpit-health-check', { state: 'down' }), { kind: 'done' }, 'it informs')
+})
+
+t.test('a step waits for the end of the command that it has begun', async t => {
+  const begun = { plan: {}, outcome: { id: 'cmd_1', state: 'executing' } }
+  const ends: [unknown, object][] = [
+    [{ id: 'cmd_1', state: 'executing' }, { kind: 'later' }],
+    [
+      { id: 'cmd_1', state: 'failed' },
+      { kind: 'failed', output: { outcome: { state: 'failed' } } },
+    ],
+    [
+      { id: 'cmd_1', state: 'succeeded', result: 1 },
+      { kind: 'done', output: { plan: {}, outcome: { state: 'succeeded', result: 1 } } },
+    ],
+    [new ShoalError('store_unavailable', 'no'), { kind: 'later' }],
+    [new ShoalError('not_found', 'no'), { kind: 'unknown' }],
+  ]
+  for (const [seen, result] of ends) t.match(await judge('device-command', begun, [seen]), result)
+  const moving = { plan: null, started: { formation_id: 'f', state: 'moving' } }
+  t.match(await judge('swarm-formation', moving, [{ state: 'aborted' }]), { kind: 'failed' })
+})
+
+t.test('a step that asks people waits for them, and asks again with another call key', async t => {
+  const pending = { status: 'pending', request_id: 'req_1' }
+  const waiting = await judge('hitl-gate', pending)
+  t.match(waiting, { kind: 'waiting', gateRequestId: 'req_1', callKeys: ['c'] })
+  const approved = { ...pending, status: 'approved' }
+  const decided = await judge('hitl-gate', approved, [], 'req_1')
+  t.match(decided, { kind: 'done', callKeys: ['c:decided'] })
+  t.match(await judge('hitl-gate', { ...pending, status: 'blocked' }), { kind: 'failed' })
+})
+
 t.test('a run whose key was revoked withdraws what it waits for', async t => {
   const ended: string[] = []
   const caller = createStepCaller({
@@ -85,6 +162,7 @@ t.test('a run whose key was revoked withdraws what it waits for', async t => {
         gates: { withdraw: async (id: string) => void ended.push(id) },
       }) as never,
     skills: [],
+    callable: [],
     idempotency: { look: async () => 'none' },
     pipeline: { invoke: async () => t.fail('nothing is called') as never },
   })
