@@ -80,7 +80,7 @@ export const EVENT_TOPICS: readonly Topic[] = [
     prefix: 'shoal.webhook.',
     audience: 'operator',
     scope: 'tenant',
-    says: 'a webhook was disabled or tested',
+    says: 'a webhook was slowed, has caught up, was disabled or tested',
   },
   {
     prefix: 'shoal.session.',

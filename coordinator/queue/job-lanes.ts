@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely'
+import { countAll } from '../store/count.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { OPEN_JOB_STATES } from './job.ts'
@@ -13,14 +14,18 @@ export const NEVER = 8_640_000_000_000_000
 
 /** Jobs of a lane that have not ended, counted up to a limit. */
 export const openInLane = async (trx: Trx, lane: string, limit: number): Promise<number> => {
-  const found = await trx
+  const open = trx
     .selectFrom('jobs')
     .select('seq')
     .where('lane', '=', lane)
     .where('state', 'in', OPEN_JOB_STATES)
     .limit(limit)
-    .execute()
-  return found.length
+    .as('open')
+  const { count } = await trx
+    .selectFrom(open)
+    .select(countAll.as('count'))
+    .executeTakeFirstOrThrow()
+  return count
 }
 
 /**

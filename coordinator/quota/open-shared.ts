@@ -32,6 +32,7 @@ export const openSharedLimits = (parts: SharedLimitParts): SharedLimits => {
   const minutes = new SharedMinutes({
     exchange: createSlotExchange(ledger, replicas.id),
     ticks: nowMs,
+    isAway: () => ledger.outage() !== undefined,
   })
   stack.defer(() => minutes.close())
   schedules.every('minutes.tend', TEND_SECONDS, () => minutes.tend())

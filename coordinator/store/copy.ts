@@ -20,6 +20,7 @@ type LiveTable =
   | 'minute_subjects'
   | 'minute_slots'
   | 'minute_birth'
+  | 'minute_reports'
   | 'quota_recalls'
 
 /** Each table comes after those that it references. */

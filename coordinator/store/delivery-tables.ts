@@ -61,6 +61,8 @@ export interface WebhookRow {
   /** Number of the newest event when the webhook was created or enabled; it gets later ones. */
   after_seq: number
   delivered_at: number | null
+  /** Unix milliseconds since which more events wait for it than it takes; null for others. */
+  slowed_at: number | null
   created_by: string
   created_at: number
   changed_at: number

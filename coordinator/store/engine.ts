@@ -36,6 +36,8 @@ export interface EngineSchema {
    * the engine has no such kind.
    */
   makeUnlogged(db: Kysely<unknown>, table: string): Promise<void>
+  /** Takes `makeUnlogged` back: the rows survive a crash, and reach the standbys. */
+  makeLogged(db: Kysely<unknown>, table: string): Promise<void>
 }
 
 export interface DatabaseDefinition<T> extends LaneOptions<T> {
@@ -97,6 +99,11 @@ export interface Database<T> extends Lanes<T> {
    * SQLite has none of its own and its processes run on one machine, whose clock it is.
    */
   nowMs(trx: Transaction<T>): Promise<number>
+  /**
+   * The clock as `nowMs` reads it, and the name of the history that the database is in. The name
+   * changes when a standby takes over, which may lack the last changes; a file has one history.
+   */
+  clock(trx: Transaction<T>): Promise<{ nowMs: number; history: string }>
   /**
    * Ends a selection of rows that an UPDATE claims: rows that another transaction is changing are
    * left out, so that claims neither wait for each other nor end up empty.

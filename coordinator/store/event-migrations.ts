@@ -59,6 +59,11 @@ export const alertTable = async ({ schema }: Kysely<unknown>): Promise<void> => 
     .execute()
 }
 
+/** Webhooks that take less than they are sent. */
+export const slowedWebhooks = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema.alterTable('webhooks').addColumn('slowed_at', 'bigint').execute()
+}
+
 /** Events before it do not go to the webhook. */
 export const webhookStart = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema

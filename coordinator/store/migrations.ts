@@ -19,7 +19,13 @@ import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.
 import { commandDevices, deviceTables } from './device-migrations.ts'
 import type { EngineSchema } from './engine.ts'
 import { estopReportTable, estopTable } from './estop-migrations.ts'
-import { alertTable, cellPresenceTables, eventTables, webhookStart } from './event-migrations.ts'
+import {
+  alertTable,
+  cellPresenceTables,
+  eventTables,
+  slowedWebhooks,
+  webhookStart,
+} from './event-migrations.ts'
 import { flowRunIndexes, flowTables, rampUpHealth, rampUpTable } from './flow-migrations.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import {
@@ -31,7 +37,13 @@ import {
 } from './key-migrations.ts'
 import { graphLayerTables, graphLearningTables } from './knowledge-migrations.ts'
 import { modelTable } from './model-migrations.ts'
-import { minuteTables, quotaTable, recallTable, usageAnchorTable } from './quota-migrations.ts'
+import {
+  loggedMinutes,
+  minuteTables,
+  quotaTable,
+  recallTable,
+  usageAnchorTable,
+} from './quota-migrations.ts'
 import { registerTable } from './register-migrations.ts'
 import {
   registryDeltas,
@@ -144,4 +156,6 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0118_ramp_up_health': { up: rampUpHealth, compatibleFrom: '0.1.0' },
   '0119_models': { up: modelTable, compatibleFrom: '0.1.0' },
   '0123_flow_run_indexes': { up: flowRunIndexes, compatibleFrom: '0.1.0' },
+  '0124_logged_minutes': { up: db => loggedMinutes(db, engine), compatibleFrom: '0.1.0' },
+  '0125_slowed_webhooks': { up: slowedWebhooks, compatibleFrom: '0.1.0' },
 })

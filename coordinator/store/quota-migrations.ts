@@ -11,7 +11,7 @@ export const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => 
     .execute()
 }
 
-/** Unlogged: a crash of the server empties them, which the missing row of `minute_birth` tells. */
+/** Unlogged at first; see `loggedMinutes`. */
 export const minuteTables = async (db: Kysely<unknown>, engine: EngineSchema): Promise<void> => {
   await db.schema
     .createTable('minute_subjects')
@@ -33,6 +33,24 @@ export const minuteTables = async (db: Kysely<unknown>, engine: EngineSchema): P
   for (const table of ['minute_subjects', 'minute_slots', 'minute_birth'])
     await engine.makeUnlogged(db, table)
   await sql`insert into minute_birth (id, at) values (1, 0)`.execute(db)
+}
+
+/**
+ * Logged, so that a crash of the server loses no count; `history` tells the takeover by a standby,
+ * after which each coordinator reports its counts once.
+ */
+export const loggedMinutes = async (db: Kysely<unknown>, engine: EngineSchema): Promise<void> => {
+  for (const table of ['minute_subjects', 'minute_slots', 'minute_birth'])
+    await engine.makeLogged(db, table)
+  await db.schema
+    .alterTable('minute_birth')
+    .addColumn('history', 'text', column => column.notNull().defaultTo(''))
+    .execute()
+  await db.schema
+    .createTable('minute_reports')
+    .addColumn('replica', 'text', column => column.primaryKey().notNull())
+    .addColumn('birth', 'bigint', column => column.notNull())
+    .execute()
 }
 
 export const recallTable = async (db: Kysely<unknown>, engine: EngineSchema): Promise<void> => {

@@ -1,8 +1,10 @@
+import type { Generated } from 'kysely'
 export interface QuotaTables {
   quotas: QuotaRow
   minute_subjects: MinuteSubjectRow
   minute_slots: MinuteSlotRow
   minute_birth: MinuteBirthRow
+  minute_reports: MinuteReportRow
   quota_recalls: QuotaRecallRow
   usage_anchors: UsageAnchorRow
 }
@@ -28,11 +30,19 @@ interface MinuteSlotRow {
   starts: number
 }
 
-/** One row; it is missing after the server has emptied the tables of minutes in a crash. */
+/** One row; it is missing where the tables of minutes were emptied. */
 interface MinuteBirthRow {
   id: number
-  /** Unix milliseconds by the clock of the store, when the tables were found empty. */
+  /** Unix milliseconds by the clock of the store, when counts were last found lost. */
   at: number
+  /** History of the database that the counts are in; empty before the first one was seen. */
+  history: Generated<string>
+}
+
+/** A coordinator that has reported its counts since they were lost at `birth`. */
+interface MinuteReportRow {
+  replica: string
+  birth: number
 }
 
 /** A coordinator needs what others have leased of the month and not spent. */

@@ -15,6 +15,7 @@ type SequenceName =
   | 'discovery'
   | `command-fence:${string}`
   | `peer-fence:${string}`
+  | `register-revision:${string}`
 
 /**
  * The next number of a sequence, from 1, without gaps: a transaction that fails gives its numbers

@@ -4,7 +4,9 @@ import type { WebhookRow } from '../store/delivery-tables.ts'
 import type { SealedTrx } from '../store/store.ts'
 import { webhookLaneOf } from './webhook.ts'
 
-type DisabledWebhook = Pick<WebhookRow, 'id' | 'tenant_id' | 'url'>
+/** Columns that a report about a webhook names. */
+export const REPORTED = ['id', 'tenant_id', 'url'] as const
+type DisabledWebhook = Pick<WebhookRow, (typeof REPORTED)[number]>
 
 /** Disables a webhook within a transaction, unless it is disabled, and reports that. */
 export type DisableWebhook = (
@@ -30,7 +32,7 @@ export const createDisableWebhook =
     const at = now()
     const { numUpdatedRows } = await trx
       .updateTable('webhooks')
-      .set({ disabled_at: at, disabled_reason: reason, changed_at: at })
+      .set({ disabled_at: at, disabled_reason: reason, slowed_at: null, changed_at: at })
       .where('id', '=', id)
       .where('disabled_at', 'is', null)
       .executeTakeFirst()

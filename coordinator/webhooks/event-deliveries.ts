@@ -2,22 +2,21 @@ import type { CloudEvent, Events } from '../events/bus.ts'
 import { eventOf, readEventsAfter } from '../events/event-rows.ts'
 import { isWanted, mayHear } from '../events/topics.ts'
 import { isTenantDisabled } from '../people/tenants.ts'
-import { openInLane } from '../queue/job-lanes.ts'
 import type { Queue } from '../queue/queue.ts'
 import { afterCommit } from '../store/after-commit.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { moveCursor, readCursor } from './cursor.ts'
-import type { DisableWebhook } from './disable.ts'
-import { isGoingTo, type Webhook, webhookLaneOf } from './webhook.ts'
+import { REPORTED } from './disable.ts'
+import { isGoingTo, type Webhook } from './webhook.ts'
 import { deliveryJob } from './webhook-delivery.ts'
+import type { WebhookPace } from './webhook-pace.ts'
 import type { Webhooks } from './webhooks.ts'
 
 interface EventDeliveryParts {
   events: Pick<Events, 'position' | 'onRewind'>
   webhooks: Pick<Webhooks, 'active'>
   queue: Pick<Queue, 'addWithin' | 'wake'>
-  maxPending: number
-  disable: DisableWebhook
+  pace: Pick<WebhookPace, 'admit'>
 }
 
 /** An event with the webhooks that want it. */
@@ -100,12 +99,11 @@ export class EventDeliveries {
   }
 
   async #add(trx: SealedTrx, webhook: Webhook, event: CloudEvent): Promise<void> {
-    const { queue, maxPending, disable } = this.#parts
-    const { id, tenantId, url } = webhook
-    if (!(await isActive(trx, id)) || (await isTenantDisabled(trx, tenantId))) return
-    if ((await openInLane(trx, webhookLaneOf(id), maxPending)) >= maxPending)
-      await disable(trx, { id, tenant_id: tenantId, url }, `${maxPending} events wait for it`)
-    else await queue.addWithin(trx, deliveryJob(webhook, event))
+    const { queue, pace } = this.#parts
+    const { id, tenantId } = webhook
+    const row = await findActive(trx, id)
+    if (row === undefined || (await isTenantDisabled(trx, tenantId))) return
+    if (await pace.admit(trx, row)) await queue.addWithin(trx, deliveryJob(webhook, event))
   }
 }
 
@@ -129,7 +127,10 @@ const takeSome = (wanted: readonly WantedEvent[]): readonly WantedEvent[] => {
   return end === -1 ? wanted : wanted.slice(0, end)
 }
 
-const isActive = async (trx: SealedTrx, id: string): Promise<boolean> => {
-  const query = trx.selectFrom('webhooks').select('disabled_at').where('id', '=', id)
-  return (await query.executeTakeFirst())?.disabled_at === null
-}
+const findActive = (trx: SealedTrx, id: string) =>
+  trx
+    .selectFrom('webhooks')
+    .select([...REPORTED, 'slowed_at', 'delivered_at'])
+    .where('id', '=', id)
+    .where('disabled_at', 'is', null)
+    .executeTakeFirst()

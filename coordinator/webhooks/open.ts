@@ -10,6 +10,7 @@ import type { Ledger, Store } from '../store/store.ts'
 import { createDisableWebhook, type DisableWebhook } from './disable.ts'
 import { EventDeliveries } from './event-deliveries.ts'
 import { webhookDelivery } from './webhook-delivery.ts'
+import { type AnnouncePace, WebhookPace } from './webhook-pace.ts'
 import { Webhooks } from './webhooks.ts'
 import type { WebhooksConfig } from './webhooks-config.ts'
 
@@ -34,7 +35,14 @@ export const openWebhooks = (parts: WebhookDomainParts): { views: WebhookViews }
   const { ledger } = store
   const { queue } = work
   const disable = createDisableWebhook({ announce: createAnnounce(parts), now })
-  work.addKind(webhookDelivery({ config: config.webhooks, ledger, sender, sealing, now, disable }))
+  const pace = new WebhookPace({
+    maxPending: config.webhooks.max_pending,
+    disable,
+    announce: createAnnouncePace(parts),
+    now,
+  })
+  const delivery = { config: config.webhooks, ledger, sender, sealing, now, disable, pace }
+  work.addKind(webhookDelivery(delivery))
   const source = sourceOf(config)
   const webhooks = new Webhooks({
     store,
@@ -45,8 +53,7 @@ export const openWebhooks = (parts: WebhookDomainParts): { views: WebhookViews }
     source,
     now,
   })
-  const maxPending = config.webhooks.max_pending
-  deliverEvents(parts, new EventDeliveries({ events, webhooks, queue, maxPending, disable }))
+  deliverEvents(parts, new EventDeliveries({ events, webhooks, queue, pace }))
   return { views: { webhooks } }
 }
 
@@ -56,6 +63,19 @@ const createAnnounce =
     afterCommit(trx, () => logger.warn({ webhook: id, reason }, 'a webhook was disabled'))
     const data = { tenant_id, reason }
     return events.addWithin(trx, [{ type: 'shoal.webhook.disabled', data, subject: id }])
+  }
+
+const createAnnouncePace =
+  ({ events, logger }: Pick<WebhookDomainParts, 'events' | 'logger'>): AnnouncePace =>
+  (trx, { id, tenant_id }, change, reason) => {
+    afterCommit(trx, () =>
+      logger.warn(
+        { webhook: id, reason },
+        `a webhook has ${change === 'slowed' ? 'slowed down' : 'caught up'}`,
+      ),
+    )
+    const data = { tenant_id, reason }
+    return events.addWithin(trx, [{ type: `shoal.webhook.${change}`, data, subject: id }])
   }
 
 /** A new leader, and one whose store has failed, go on within this time. */

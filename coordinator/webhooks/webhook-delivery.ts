@@ -16,6 +16,7 @@ import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { DisableWebhook } from './disable.ts'
 import { type Webhook, webhookLaneOf } from './webhook.ts'
+import type { WebhookPace } from './webhook-pace.ts'
 import type { WebhooksConfig } from './webhooks-config.ts'
 
 interface DeliveryParts {
@@ -26,6 +27,7 @@ interface DeliveryParts {
   /** Unix time, milliseconds. */
   now: () => number
   disable: DisableWebhook
+  pace: Pick<WebhookPace, 'noteDelivery'>
 }
 
 const WEBHOOK_DELIVERY = 'webhook-delivery'
@@ -48,7 +50,7 @@ const BUSY = [429, 503]
 
 /** One event to one webhook, signed as Standard Webhooks has it. */
 export const webhookDelivery = (parts: DeliveryParts): JobKind => {
-  const { config, ledger, sender, sealing, now, disable } = parts
+  const { config, ledger, sender, sealing, now, disable, pace } = parts
 
   const find = (
     db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
@@ -107,6 +109,7 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
         .set({ dead_in_row: dead, ...(isDone ? { delivered_at: now() } : {}) })
         .where('id', '=', webhook_id)
         .execute()
+      if (isDone) await pace.noteDelivery(trx, row)
       if (dead < config.disable_after) return undefined
       await disable(trx, row, `${dead} events in a row were not accepted`)
       return undefined

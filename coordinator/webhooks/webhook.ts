@@ -10,6 +10,8 @@ export interface Webhook {
   label: string
   disabledAt?: number
   disabledReason?: string
+  /** Time since which more events wait for it than it takes. */
+  slowedAt?: number
   /** Time of the last delivered event. */
   deliveredAt?: number
   /** Number of the newest event when it was created or enabled. */
@@ -31,6 +33,7 @@ export const webhookOf = (row: WebhookRow): Webhook => ({
   changedAt: row.changed_at,
   ...(row.disabled_at === null ? {} : { disabledAt: row.disabled_at }),
   ...(row.disabled_reason === null ? {} : { disabledReason: row.disabled_reason }),
+  ...(row.slowed_at === null ? {} : { slowedAt: row.slowed_at }),
   ...(row.delivered_at === null ? {} : { deliveredAt: row.delivered_at }),
 })
 

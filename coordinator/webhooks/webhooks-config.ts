@@ -26,6 +26,8 @@ export const WebhooksConfig = z.strictObject({
     .min(1)
     .max(100_000)
     .default(1000)
-    .describe('Events that may wait for one webhook; one more disables it.'),
+    .describe(
+      'Events that may wait for one webhook. One more disables it, or slows it while its address takes events: then ten times as many may wait.',
+    ),
 })
 export type WebhooksConfig = z.output<typeof WebhooksConfig>

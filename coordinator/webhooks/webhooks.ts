@@ -94,7 +94,14 @@ export class Webhooks {
     return this.#change('enable', [id, scope, by], async ({ url }, trx) => {
       this.#parts.sender.judge(url)
       const after_seq = await readLastNumber(trx, 'events')
-      return { disabled_at: null, disabled_reason: null, dead_in_row: 0, after_seq }
+      return {
+        disabled_at: null,
+        disabled_reason: null,
+        slowed_at: null,
+        slowed_at: null,
+      dead_in_row: 0,
+        after_seq,
+      }
     })
   }
 

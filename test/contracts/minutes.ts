@@ -1,8 +1,10 @@
+import type { Transaction } from 'kysely'
 import type { Test } from 'tap'
 import type { OpenMinute } from '../../coordinator/quota/minute.ts'
 import { SharedMinutes } from '../../coordinator/quota/slots/shared-minutes.ts'
 import { createSlotExchange, deleteOldSlots } from '../../coordinator/quota/slots/slot-rows.ts'
 import type { Store } from '../../coordinator/store/store.ts'
+import type { LedgerTables } from '../../coordinator/store/tables.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -11,6 +13,10 @@ export interface MinuteStores {
   stores: readonly [Store, Store, Store]
   clock: { ms: number }
 }
+
+type SharedTransaction = Transaction<LedgerTables>
+
+const REPLICA = { version: '1', started_at: 0, unconnected_json: '[]', has_cells: 0 }
 
 interface Coordinator {
   minutes: SharedMinutes
@@ -27,10 +33,10 @@ const createCoordinator = (store: Store, replica: string, clock: { ms: number })
   let transactions = 0
   const exchange = createSlotExchange(store.ledger, replica)
   const minutes = new SharedMinutes({
-    exchange: async wishes => {
+    exchange: async (...asked) => {
       transactions++
       if (isAway) throw new ShoalError('store_unavailable', 'no connection')
-      return exchange(wishes)
+      return exchange(...asked)
     },
     ticks: () => clock.ms,
   })
@@ -138,6 +144,64 @@ export const testSharedMinutes = (t: Test, open: (t: Test) => Promise<MinuteStor
     t.strictSame(await Promise.all(waiting), [0, 0], 'until every coordinator has reported')
     t.ok((await countStarted(30, () => all[2].start('key', 30))) <= 2, 'the counts are there again')
     t.equal(await countStarted(30, () => all[2].start('other', 30)), 30)
+  })
+
+  t.test('wait after a takeover by a standby until each coordinator has reported', async t => {
+    const { all, clock, store } = await openAll(t)
+    const [one, two, three] = all
+    const registerAll = (trx: SharedTransaction) =>
+      trx
+        .insertInto('replicas')
+        .values(['rep_a', 'rep_b', 'rep_c'].map(id => ({ ...REPLICA, id, until: clock.ms + 3000 })))
+        .execute()
+    await store.ledger.free.write(registerAll)
+    for (const each of all) await each.start('key', 30)
+    const served = await countStarted(30, () => one.start('key', 30))
+    // the standby has none of the last changes, and one coordinator is cut off or paused
+    await store.ledger.free.write(async trx => {
+      await trx.deleteFrom('minute_slots').execute()
+      await trx.updateTable('minute_birth').set({ history: 'before' }).execute()
+    })
+    const tend = async (coordinators: readonly Coordinator[], ms: number) => {
+      for (let passedMs = 0; passedMs < ms; passedMs += 500) {
+        clock.ms += 500
+        for (const each of coordinators) {
+          each.minutes.tend()
+          await each.minutes.settle()
+        }
+      }
+    }
+    await tend([two, three], 4000)
+    const refusal = { code: 'store_unavailable', message: /has not yet reported/ }
+    await t.rejects(two.start('other', 30), refusal)
+    await tend([one], 1000)
+    await tend([two, three], 500)
+    const more = await countStarted(30, () => two.start('key', 30))
+    t.ok(served + 3 + more <= 30, `${served} + 3 before, ${more} after`)
+    t.equal(await countStarted(30, () => three.start('other', 30)), 30, 'the others are served')
+  })
+
+  t.test('wait for a coordinator that is gone until its last minute has passed', async t => {
+    const { all, clock, store } = await openAll(t)
+    const [one, two] = all
+    t.equal(await countStarted(30, () => one.start('key', 30)), 30)
+    const row = { ...REPLICA, id: 'rep_a', until: clock.ms }
+    await store.ledger.free.write(async trx => {
+      await trx.insertInto('replicas').values(row).execute()
+      await trx.deleteFrom('minute_slots').execute()
+      await trx.updateTable('minute_birth').set({ history: 'before' }).execute()
+    })
+    const firstAfter = async (ms: number) => {
+      clock.ms += ms
+      two.minutes.tend()
+      await two.minutes.settle()
+      return two.start('key', 30).catch(error => error)
+    }
+    two.minutes.tend()
+    await two.minutes.settle()
+    t.match(await firstAfter(3500), { code: 'store_unavailable' })
+    t.match(await firstAfter(56_000), { code: 'store_unavailable' }, 'all 30 are in this minute')
+    t.equal(await firstAfter(20_000), true)
   })
 
   t.test('end with the slot of what is granted while the store is away', async t => {

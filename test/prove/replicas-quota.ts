@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { Keys } from '../../coordinator/keys/keys.ts'
 import { monthAt } from '../../coordinator/quota/month.ts'
 import { mostLost } from './support/lost-leases.ts'
+import { proveMinuteOutages } from './support/minute-outages.ts'
 import { useUpMonth } from './support/month-client.ts'
 import { ReplicaSet } from './support/replica-set.ts'
 
@@ -16,19 +17,22 @@ interface QuotaPlan {
 
 /**
  * Many clients of one key at three coordinators use up its month: exactly the rest is served. Then
- * again, while each coordinator is killed in turn: never more, and what is lost are leases.
+ * again, while each coordinator is killed in turn: never more, and what is lost are leases. Then the
+ * minute of a key over outages of PostgreSQL, which `--minutes` proves alone.
  */
 export const main = async (argv: string[]): Promise<boolean> => {
   const options = {
     clients: { type: 'string', default: '256' },
     left: { type: 'string', default: '5000' },
     rounds: { type: 'string', default: '1' },
+    minutes: { type: 'boolean', default: false },
   } as const
   const { values } = parseArgs({ args: argv, options })
+  if (values.minutes) return proveMinuteOutages()
   const plan = { clients: +values.clients, left: +values.left, limit: 50_000 }
   let holds = true
   for (const rounds of [0, +values.rounds]) holds = (await play({ ...plan, rounds })) && holds
-  return holds
+  return (await proveMinuteOutages()) && holds
 }
 
 const play = async (plan: QuotaPlan): Promise<boolean> => {

@@ -57,6 +57,32 @@ export class Cluster {
     return cluster
   }
 
+  /** A standby with the data of a running server, which it follows until it is cut off or promoted. */
+  static async follow(primary: Cluster): Promise<Cluster> {
+    const standby = new Cluster(primary.#programs, {})
+    const made = spawnSync(
+      join(primary.#programs, 'pg_basebackup'),
+      [
+        ...['-h', primary.folder, '-U', 'postgres', '-D', join(standby.folder, 'data')],
+        ...['-R', '-c', 'fast', '--no-sync'],
+      ],
+      { ...standby.#user, cwd: standby.folder, encoding: 'utf8' },
+    )
+    if (made.status !== 0) throw new Error(`pg_basebackup: ${made.stderr}`)
+    await standby.start()
+    return standby
+  }
+
+  /** Has a standby receive nothing more, as one that lags behind. */
+  async cutOff(): Promise<void> {
+    await administer(this.folder, "alter system set primary_conninfo = ''")
+    await administer(this.folder, 'select pg_reload_conf()')
+  }
+
+  async promote(): Promise<void> {
+    await administer(this.folder, 'select pg_promote()')
+  }
+
   /** Starts the server, also after `crash`; ready when this resolves. */
   async start(): Promise<void> {
     const args = ['-D', join(this.folder, 'data'), ...this.#flags()]
@@ -67,6 +93,11 @@ export class Cluster {
     })
     this.#server = server
     await waitForReady(server)
+  }
+
+  /** Ends the server as `pg_ctl stop` does: `fast` writes everything down, `immediate` does not. */
+  async shutDown(mode: 'fast' | 'immediate'): Promise<void> {
+    await this.#end(mode === 'fast' ? 'SIGINT' : 'SIGQUIT')
   }
 
   /** Ends the server as a lost machine does. */
@@ -131,7 +162,7 @@ export const userOf = (name: string): { uid: number; gid: number } => {
 const waitForReady = async ({ stderr }: ChildProcess): Promise<void> => {
   if (stderr === null) throw new Error('the server has no output')
   for await (const line of createInterface({ input: stderr }))
-    if (line.includes('ready to accept connections')) {
+    if (/ready to accept (read-only )?connections/.test(line)) {
       stderr.resume()
       return
     }

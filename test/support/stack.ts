@@ -125,6 +125,11 @@ export class Process {
     })
   }
 
+  /** Sends a signal that does not end the program, such as SIGSTOP. */
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal)
+  }
+
   async end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return

@@ -13,6 +13,9 @@ export const WebhookView = z.object({
   label: z.string(),
   state: z.enum(['active', 'disabled']),
   disabled_reason: z.string().nullable(),
+  slowed_at: time
+    .nullable()
+    .describe('Time since which more events wait than the address takes; null when none do.'),
   delivered_at: time.nullable().describe('Time of the last successful delivery.'),
   created_by: z.string(),
   created_at: time,
@@ -34,6 +37,7 @@ export const webhookViewOf = (webhook: Webhook): z.input<typeof WebhookView> => 
   label: webhook.label,
   state: webhook.disabledAt === undefined ? 'active' : 'disabled',
   disabled_reason: webhook.disabledReason ?? null,
+  slowed_at: isoOrNull(webhook.slowedAt),
   delivered_at: isoOrNull(webhook.deliveredAt),
   created_by: webhook.createdBy,
   created_at: iso(webhook.createdAt),

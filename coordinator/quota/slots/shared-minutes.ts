@@ -4,7 +4,7 @@ import { createBoundedCache } from '../../base/bounded-cache.ts'
 import type { Minute } from '../minute.ts'
 import { type AskingBatch, AskingQueue } from './asking-queue.ts'
 import { SlotClock } from './slot-clock.ts'
-import { SLOT_MS, type SlotGrant, type SlotWish, WINDOW_SLOTS } from './slot-grant.ts'
+import { COUNTED_MS, type SlotGrant, type SlotWish } from './slot-grant.ts'
 import type { ExchangeSlots, SlotAnswer } from './slot-rows.ts'
 import { SubjectSlots } from './subject-slots.ts'
 
@@ -12,6 +12,8 @@ interface SharedMinutesParts {
   exchange: ExchangeSlots
   /** Milliseconds of a clock that never goes back. */
   ticks?: () => number
+  /** True while the store is known to be away. */
+  isAway?: () => boolean
   /** Most subjects held in memory. */
   capacity?: number
 }
@@ -22,16 +24,16 @@ const ANSWER_MS = 3000
 const LOOK_EVERY_MS = 500
 /** The same while this process has no counts, so that those of the others are settled before it needs them. */
 const IDLE_LOOK_EVERY_MS = 5000
-/** Time after the last start in which the store may have counts of this process. */
-const COUNTED_MS = (WINDOW_SLOTS + 2) * SLOT_MS
 const RETRY_AFTER_SECONDS = 5
 
 /**
  * How the store has answered last. While it is `settling`, the coordinators report what it has lost,
  * and requests wait. A question that has failed makes it `away`: each request asks again, because it
- * fails at once in an outage that is known. A question that is `overdue` refuses them unasked.
+ * fails at once in an outage that is known. A question that is `overdue` refuses them unasked, and so
+ * does a settling that waits for a coordinator: `gathering`.
  */
-type StoreState = 'answering' | 'settling' | 'away' | 'overdue'
+type StoreState = 'answering' | 'settling' | 'gathering' | 'away' | 'overdue'
+const REFUSING: readonly StoreState[] = ['overdue', 'gathering']
 
 /**
  * Minutes over several coordinators. Starts are granted by the store some at a time, and then
@@ -52,8 +54,11 @@ export class SharedMinutes {
   #askedAtTicks = Number.NEGATIVE_INFINITY
   /** Ticks of the last start or grant. */
   #usedAtTicks = Number.NEGATIVE_INFINITY
+  #isAway = false
   /** See `SlotAnswer`. */
   #bornMs: number | undefined
+  /** Subjects whose counts the store has lost and not got again. */
+  readonly #lost = new Set<string>()
 
   constructor(parts: SharedMinutesParts) {
     this.#parts = parts
@@ -86,8 +91,12 @@ export class SharedMinutes {
     }
     const isIdle = ticks - this.#usedAtTicks > COUNTED_MS
     const isDue = ticks - this.#askedAtTicks >= (isIdle ? IDLE_LOOK_EVERY_MS : LOOK_EVERY_MS)
-    const isWaiting = this.#state === 'settling' || this.#queue.size() > 0
-    if (isDue || isWaiting) this.#queue.start()
+    const isWaiting = ['settling', 'gathering'].includes(this.#state) || this.#queue.size() > 0
+    const wasAway = this.#isAway
+    this.#isAway = this.#parts.isAway?.() ?? false
+    // another server may have taken over
+    const isBack = wasAway && !this.#isAway
+    if (isDue || isWaiting || isBack) this.#queue.start()
   }
 
   /** Resolves when the store is not asked any more. */
@@ -125,7 +134,7 @@ export class SharedMinutes {
   async #reserve(subject: string, limit: number, ticks: number): Promise<void> {
     // `tend` asks a store that settles
     if (this.#state === 'settling') return this.#queue.add(subject, limit, 1).answered.promise
-    if (this.#state !== 'overdue') return this.#queue.wait(subject, limit)
+    if (!REFUSING.includes(this.#state)) return this.#queue.wait(subject, limit)
     this.#queue.add(subject, limit, undefined)
     const refusal = this.#refusalOf(subject, limit, ticks)
     if (refusal !== undefined) throw refusal
@@ -142,12 +151,15 @@ export class SharedMinutes {
       this.#refuseBatch(batch)
     }, ANSWER_MS)
     try {
-      const answer = await this.#parts.exchange(wishes)
+      const answer = await this.#parts.exchange(wishes, this.#findReportedBirth(batch, beforeTicks))
       this.#accept(wishes, answer, beforeTicks)
-      if (answer.isSettling) this.#queue.postpone(batch)
+      const { isSettling, nowMs, bornMs } = answer
+      const isLong = isSettling && nowMs - bornMs >= ANSWER_MS
+      this.#state = isLong ? 'gathering' : isSettling ? 'settling' : 'answering'
+      if (isLong) this.#refuseBatch(batch)
+      else if (isSettling) this.#queue.postpone(batch)
       for (const { answered } of batch.values()) answered.resolve()
-      this.#state = answer.isSettling ? 'settling' : 'answering'
-      return !answer.isSettling
+      return !isSettling
     } catch (error) {
       this.#state = 'away'
       this.#refuseBatch(batch, error)
@@ -155,6 +167,14 @@ export class SharedMinutes {
     } finally {
       clearTimeout(overdue)
     }
+  }
+
+  /** The `bornMs` since which everything is reported, once this batch is; undefined before that. */
+  #findReportedBirth(batch: AskingBatch, ticks: number): number | undefined {
+    for (const subject of this.#lost)
+      if (!this.#slotsOf(subject).mustReport(ticks)) this.#lost.delete(subject)
+    const isComplete = [...this.#lost].every(subject => batch.has(subject))
+    return isComplete ? this.#bornMs : undefined
   }
 
   #accept(
@@ -169,6 +189,7 @@ export class SharedMinutes {
     for (const [index, wish] of wishes.entries()) {
       const slots = this.#slotsOf(wish.subject)
       slots.noteReported(wish)
+      this.#lost.delete(wish.subject)
       // what the others have reported again is less than what is known of them
       if (!isSettling) slots.accept(wish, grants[index] as SlotGrant, afterTicks)
       this.#unsettled.add(wish.subject)
@@ -184,6 +205,7 @@ export class SharedMinutes {
       if (!done.has(subject)) {
         slots.forgetStored()
         this.#unsettled.add(subject)
+        this.#lost.add(subject)
       }
   }
 
@@ -203,7 +225,9 @@ export class SharedMinutes {
     if (this.#slotsOf(subject).noteFull(limit, ticks)) return undefined
     return new ShoalError(
       'store_unavailable',
-      'the store does not answer, so requests cannot be counted',
+      this.#state === 'gathering'
+        ? 'the database was taken over, and a coordinator has not yet reported its last minute'
+        : 'the store does not answer, so requests cannot be counted',
       {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
         cause,

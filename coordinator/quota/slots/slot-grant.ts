@@ -6,6 +6,9 @@ const WINDOW_MS = 60_000
 /** Slots that 60 s can touch: nine or ten whole ones, and a part at either end. */
 export const WINDOW_SLOTS = WINDOW_MS / SLOT_MS + 1
 
+/** Time after which no start counts of a coordinator that was granted nothing since: a slot more. */
+export const COUNTED_MS = (WINDOW_SLOTS + 2) * SLOT_MS
+
 /** A grant this close to the end of a slot is counted in the next one, so that it lasts a while. */
 const LEAST_GRANT_MS = 2000
 

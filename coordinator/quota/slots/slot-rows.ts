@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely'
 import type { Ledger } from '../../store/store.ts'
 import type { LedgerTables } from '../../store/tables.ts'
 import {
+  COUNTED_MS,
   grantStarts,
   type ReplicaSlotCount,
   type SlotGrant,
@@ -21,10 +22,16 @@ export interface SlotAnswer {
   isSettling: boolean
 }
 
-/** Grants the wishes of a coordinator in one transaction; subjects must not come twice. */
-export type ExchangeSlots = (wishes: readonly SlotWish[]) => Promise<SlotAnswer>
+/**
+ * Grants the wishes of a coordinator in one transaction; subjects must not come twice. `reportedBirth`
+ * is the `bornMs` since which this coordinator has reported everything, this batch included.
+ */
+export type ExchangeSlots = (
+  wishes: readonly SlotWish[],
+  reportedBirth?: number,
+) => Promise<SlotAnswer>
 
-/** Time in which each coordinator notices that the counts were lost, and reports its own. */
+/** Least time of settling: coordinators whose row was lost too have registered again by then. */
 const SETTLING_MS = 1500
 
 /** A count says nothing about what was done: requests go on while the audit is in doubt. */
@@ -33,15 +40,18 @@ const EVEN_FROZEN = { evenFrozen: true }
 /** Requests wait for the answer. */
 const AT_ONCE = { ...EVEN_FROZEN, isUrgent: true }
 
+type SlotLedger = Pick<Ledger, 'free' | 'nowMs' | 'clock'>
+
 export const createSlotExchange =
-  (ledger: Pick<Ledger, 'free' | 'nowMs'>, replica: string): ExchangeSlots =>
-  wishes =>
+  (ledger: SlotLedger, replica: string): ExchangeSlots =>
+  (wishes, reportedBirth) =>
     ledger.free.write(async trx => {
       const subjects = wishes.map(({ subject }) => subject)
       if (subjects.length > 0) await lockSubjects(trx, subjects.toSorted())
-      const nowMs = await ledger.nowMs(trx)
-      const bornMs = await readBirth(trx, nowMs)
-      const isSettling = nowMs - bornMs < SETTLING_MS
+      const clock = await ledger.clock(trx)
+      const { nowMs } = clock
+      const bornMs = await readBirth(trx, clock)
+      const isSettling = await isSettlingAt(trx, { nowMs, bornMs, replica, reportedBirth })
       if (subjects.length === 0) return { nowMs, bornMs, isSettling, grants: [] }
       const rows = await readRows(trx, subjects, slotAt(nowMs) - WINDOW_SLOTS + 1)
       const answers = wishes.map(({ wanted, ...wish }) =>
@@ -74,17 +84,60 @@ const lockSubjects = async (
     .execute()
 }
 
-/** Begins the time of settling when the row is missing. */
-const readBirth = async (trx: Transaction<LedgerTables>, nowMs: number): Promise<number> => {
-  const read = () => trx.selectFrom('minute_birth').select('at').executeTakeFirst()
+/** Begins the time of settling when the counts were lost: with the row, or with a change of history. */
+const readBirth = async (
+  trx: Transaction<LedgerTables>,
+  { nowMs, history }: { nowMs: number; history: string },
+): Promise<number> => {
+  const read = () => trx.selectFrom('minute_birth').select(['at', 'history']).executeTakeFirst()
   const row = await read()
-  if (row !== undefined) return row.at
-  await trx
-    .insertInto('minute_birth')
-    .values({ id: 1, at: nowMs })
-    .onConflict(conflict => conflict.column('id').doNothing())
-    .execute()
+  if (row?.history === history) return row.at
+  // of several coordinators that see it, the first one changes the row
+  if (row === undefined)
+    await trx
+      .insertInto('minute_birth')
+      .values({ id: 1, at: nowMs, history })
+      .onConflict(conflict => conflict.column('id').doNothing())
+      .execute()
+  else
+    await trx
+      .updateTable('minute_birth')
+      .set({ history, ...(row.history !== '' && { at: nowMs }) })
+      .where('history', '=', row.history)
+      .execute()
   return (await read())?.at ?? nowMs
+}
+
+/**
+ * True while a coordinator that may have started requests in this minute has not reported them since
+ * the counts were lost. One that is dead or cut off can do no more than spend its last grants.
+ */
+const isSettlingAt = async (
+  trx: Transaction<LedgerTables>,
+  {
+    nowMs,
+    bornMs,
+    replica,
+    reportedBirth,
+  }: { nowMs: number; bornMs: number; replica: string; reportedBirth: number | undefined },
+): Promise<boolean> => {
+  if (nowMs - bornMs >= COUNTED_MS) return false
+  if (reportedBirth === bornMs)
+    await trx
+      .insertInto('minute_reports')
+      .values({ replica, birth: bornMs })
+      .onConflict(conflict => conflict.column('replica').doUpdateSet({ birth: bornMs }))
+      .execute()
+  const missing = await trx
+    .selectFrom('replicas')
+    .select('id')
+    .where('until', '>', nowMs - COUNTED_MS)
+    .where('id', 'not in', query =>
+      query.selectFrom('minute_reports').select('replica').where('birth', '=', bornMs),
+    )
+    .limit(1)
+    .executeTakeFirst()
+  return missing !== undefined || nowMs - bornMs < SETTLING_MS
 }
 
 const readRows = async (
@@ -124,6 +177,10 @@ export const deleteOldSlots = async ({
   await free.write(async trx => {
     const oldest = slotAt(await nowMs(trx)) - WINDOW_SLOTS
     await trx.deleteFrom('minute_slots').where('slot', '<', oldest).execute()
+    await trx
+      .deleteFrom('minute_reports')
+      .where('birth', 'not in', query => query.selectFrom('minute_birth').select('at'))
+      .execute()
     await trx
       .deleteFrom('minute_subjects')
       .where('subject', 'not in', query => query.selectFrom('minute_slots').select('subject'))

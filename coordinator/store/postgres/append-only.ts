@@ -62,11 +62,16 @@ const makeUnlogged: EngineSchema['makeUnlogged'] = async (db, table) => {
   await sql`alter table ${sql.table(table)} set unlogged`.execute(db)
 }
 
+const makeLogged: EngineSchema['makeLogged'] = async (db, table) => {
+  await sql`alter table ${sql.table(table)} set logged`.execute(db)
+}
+
 export const postgresSchema: EngineSchema = {
   makeAppendOnly,
   allowPurge,
   widenIntegers,
   makeUnlogged,
+  makeLogged,
 }
 
 /** Types of the triggers: before, for each row, and the event (PostgreSQL's `pg_trigger.h`). */

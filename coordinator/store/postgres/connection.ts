@@ -182,7 +182,7 @@ interface Question {
   text: string
   values?: readonly unknown[] | undefined
   /** Names of prepared statements; without them none is prepared. */
-  statements?: Statements | undefined
+  statements?: Pick<Statements, 'nameOf' | 'clear'> | undefined
   limitMs: number
 }
 

@@ -24,6 +24,7 @@ import type { PostgresAddress, ServerFacts } from './connection.ts'
 import { createReadingDialect, createWritingDialect } from './dialect.ts'
 import { FreeLane } from './free-lane.ts'
 import { ConnectionPool } from './pool.ts'
+import { requireSessions } from './require-sessions.ts'
 import { listRunningVersions } from './running-versions.ts'
 import { Server } from './server.ts'
 import { Statements } from './statements.ts'
@@ -55,6 +56,7 @@ export const postgresEngine = async (
     new ConnectionPool({ server, connections, answerMs, statements })
   try {
     const { deadlockMs } = requireServer(await server.facts())
+    if (statements !== undefined) await requireSessions(server)
     return {
       schema: postgresSchema,
       isShared: true,
@@ -133,6 +135,10 @@ const openDatabase = async <T>(
     // only a query could tell: who asks looks at the revisions each time
     foreignCommits: () => ++looks,
     nowMs: now === undefined ? readClock : async () => now(),
+    clock: async trx => {
+      const { nowMs, history } = await readHistory(trx)
+      return { nowMs: now?.() ?? nowMs, history }
+    },
     skipLocked: sql`for update skip locked`,
     insertNew,
     isAppendOnly: table => isAppendOnly(read, table),
@@ -188,6 +194,18 @@ const readClock = async <T>(trx: Transaction<T>): Promise<number> => {
   const { rows } = await sql<{ now: number }>`
     select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as now`.execute(trx)
   return (rows[0] as { now: number }).now
+}
+
+/**
+ * The timeline of the server, which counts the standbys that took over (postgresql.org/docs/15/
+ * continuous-archiving.html, 26.3.5), is the beginning of the name of its log file.
+ */
+const readHistory = async <T>(trx: Transaction<T>): Promise<{ nowMs: number; history: string }> => {
+  const { rows } = await sql<{ now: number; history: string }>`
+    select cast(extract(epoch from clock_timestamp()) * 1000 as bigint) as now,
+      substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as history`.execute(trx)
+  const { now, history } = rows[0] as { now: number; history: string }
+  return { nowMs: now, history }
 }
 
 /** One parameter for all rows: the server reads them with the types of the table. */

@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+
 /** Statements with lists of many lengths would otherwise fill the memory of the server. */
 const MOST_NAMED = 500
 /** Shapes that are counted until they are frequent enough to get a name. */
@@ -11,11 +13,19 @@ const FREQUENT = 3
  */
 const RETURNS_ALL = /\b(select|returning) \*|\.\*/
 
+/**
+ * A name that stands for this text alone: behind a pooler that mixes up the sessions of its clients,
+ * the same name never runs another statement.
+ */
+const nameOf = (text: string, generation: number): string =>
+  `shoal_${hash('sha256', text).slice(0, 32)}_${generation}`
+
 /** Names for the statements that are worth preparing; the same in every connection of a pool. */
 export class Statements {
   readonly #names = new Map<string, string>()
   readonly #uses = new Map<string, number>()
-  #lastNumber = 0
+  /** Number of `clear`s: a name that a connection has stands for the old statement. */
+  #generation = 0
 
   /** Undefined for a statement that is not prepared. */
   nameOf(text: string): string | undefined {
@@ -23,7 +33,7 @@ export class Statements {
     if (known !== undefined || this.#names.size === MOST_NAMED || RETURNS_ALL.test(text))
       return known
     if (!this.#isFrequent(text)) return undefined
-    const name = `shoal_${++this.#lastNumber}`
+    const name = nameOf(text, this.#generation)
     this.#names.set(text, name)
     return name
   }
@@ -32,6 +42,7 @@ export class Statements {
   clear(): void {
     this.#names.clear()
     this.#uses.clear()
+    this.#generation++
   }
 
   #isFrequent(text: string): boolean {

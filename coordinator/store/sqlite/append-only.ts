@@ -31,6 +31,7 @@ export const sqliteSchema: EngineSchema = {
   allowPurge,
   widenIntegers,
   makeUnlogged: async () => {},
+  makeLogged: async () => {},
 }
 
 export const isAppendOnly = async <T>(db: Kysely<T>, table: string): Promise<boolean> => {

@@ -104,6 +104,7 @@ const openFile = async <T>(
       unfreeze: () => queue.unfreeze(),
       foreignCommits: writing.dataVersion,
       nowMs: async () => now(),
+      clock: async () => ({ nowMs: now(), history: '' }),
       skipLocked: sql``,
       insertNew,
       isAppendOnly: table => isAppendOnly(read, table),

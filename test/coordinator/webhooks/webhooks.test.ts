@@ -264,6 +264,32 @@ t.test('too many pending events disable a webhook and are discarded', async t =>
   t.match(await webhooks.get(webhook.id, own), { disabledReason: '3 events wait for it' })
 })
 
+t.test(
+  'an address that takes fewer events than there are is slowed, and its owner told',
+  async t => {
+    const limits = { max_pending: 3, max_attempts: 20 }
+    const { webhooks, events, url, received, waitFor, answer } = await scene(t, limits)
+    const wanted = { url, types: ['shoal.cell.*'], label: '' }
+    const { webhook } = await webhooks.create(wanted, own, BY)
+    const told: { type: string; data: unknown }[] = []
+    events.subscribe('shoal.webhook.', event => told.push(event))
+    events.publish('shoal.cell.ready', { n: 0 })
+    await waitFor(async () => (await webhooks.get(webhook.id, own)).deliveredAt !== undefined)
+    answer(...Array.from({ length: 20 }, () => 500))
+    for (let n = 1; n <= 8; n++) events.publish('shoal.cell.ready', { n })
+    await waitFor(() => told.length > 0)
+    t.match(told, [{ type: 'shoal.webhook.slowed', data: { reason: /^3 events wait for it/ } }])
+    const slowed = await webhooks.get(webhook.id, own)
+    t.ok(slowed.slowedAt)
+    t.equal(slowed.disabledAt, undefined)
+    answer()
+    await waitFor(() => told.length > 1)
+    t.match(told[1], { type: 'shoal.webhook.caught_up' }, 'and told once that it has caught up')
+    await waitFor(() => new Set(eventsOf(received).map(({ data }) => data.n)).size === 9)
+    t.equal((await webhooks.get(webhook.id, own)).slowedAt, undefined)
+  },
+)
+
 t.test('a new secret signs beside the previous one', async t => {
   const { webhooks, url, received, waitFor } = await scene(t)
   const { webhook, secret } = await webhooks.create({ url, types: [], label: '' }, own, BY)

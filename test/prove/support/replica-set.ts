@@ -21,6 +21,8 @@ export interface ReplicaSetPlan {
   flags?: readonly string[]
   /** Simulated cells; each dials one coordinator first, in turn. */
   cells?: number
+  /** A standby follows PostgreSQL, and coordinators go to it once it is promoted. */
+  hasStandby?: boolean
   /** Settings of PostgreSQL. */
   settings?: Record<string, string>
   /** Each coordinator reaches PostgreSQL by a network of its own, which can be cut. */
@@ -42,6 +44,7 @@ export interface ReplicaProcess {
 export class ReplicaSet {
   readonly folder: string
   readonly cluster: Cluster
+  readonly standby: Cluster | undefined
   /** The store, opened beside the coordinators. */
   readonly store: Store
   readonly keys: DemoKeys
@@ -53,9 +56,10 @@ export class ReplicaSet {
   readonly #closers: (() => unknown)[]
 
   private constructor(parts: ReplicaSetParts) {
-    const { folder, cluster, store, keys, replicas, forwarder, closers } = parts
+    const { folder, cluster, standby, store, keys, replicas, forwarder, closers } = parts
     this.folder = folder
     this.cluster = cluster
+    this.standby = standby
     this.store = store
     this.keys = keys
     this.replicas = replicas
@@ -73,7 +77,9 @@ export class ReplicaSet {
     const cluster = await Cluster.create(all, networks?.files)
     if (cluster === undefined) throw new Error('PostgreSQL is not installed')
     await administer(cluster.folder, 'create database shoal')
-    const place = { host: cluster.folder, user: 'postgres', database: 'shoal' }
+    const standby = plan.hasStandby ? await Cluster.follow(cluster) : undefined
+    const host = [cluster, standby].flatMap(each => each?.folder ?? []).join()
+    const place = { host, user: 'postgres', database: 'shoal' }
     const store = await openStore(place, { pollMilliseconds: 0 })
     const { keys } = await bootstrap(store)
     const ports = await findFreePorts(count)
@@ -85,10 +91,10 @@ export class ReplicaSet {
       const network = await networks?.open(cluster, port)
       if (network !== undefined) closers.push(() => network.close())
       const stateDir = folders[index] as string
-      replicas.push(createReplica(plan, { index, port, stateDir, cluster, network }))
+      replicas.push(createReplica(plan, { index, port, stateDir, host, network }))
     }
     const forwarder = await startForwarder(0, ports)
-    const parts = { folder, cluster, store, keys, replicas, forwarder, closers }
+    const parts = { folder, cluster, standby, store, keys, replicas, forwarder, closers }
     const set = new ReplicaSet(parts)
     try {
       await set.#serve(cells)
@@ -126,6 +132,7 @@ export class ReplicaSet {
     await this.#forwarder.close()
     for (const close of this.#closers) await close()
     await this.store.close()
+    await this.standby?.stop()
     await this.cluster.stop()
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
   }
@@ -147,7 +154,8 @@ export class ReplicaSet {
   }
 }
 
-interface ReplicaSetParts extends Pick<ReplicaSet, 'folder' | 'cluster' | 'store' | 'keys'> {
+interface ReplicaSetParts
+  extends Pick<ReplicaSet, 'folder' | 'cluster' | 'standby' | 'store' | 'keys'> {
   replicas: readonly ReplicaProcess[]
   forwarder: Forwarder
   closers: (() => unknown)[]
@@ -155,11 +163,9 @@ interface ReplicaSetParts extends Pick<ReplicaSet, 'folder' | 'cluster' | 'store
 
 const createReplica = (
   { flags = [], envOf, programOf = () => 'shoal-coordinator' }: ReplicaSetPlan,
-  { index, port, stateDir, cluster, network }: ReplicaPlace,
+  { index, port, stateDir, host, network }: ReplicaPlace,
 ): ReplicaProcess => {
-  const store = network
-    ? `127.0.0.1:${network.storePort}/shoal`
-    : `localhost/shoal?host=${cluster.folder}`
+  const store = network ? `127.0.0.1:${network.storePort}/shoal` : `localhost/shoal?host=${host}`
   const args = [
     ...['--state-dir', stateDir, '--http-port', `${port}`, '--replica-address', urlOf(port)],
     ...['--store-url', `postgres://postgres@${store}`, ...flags],
@@ -172,7 +178,7 @@ interface ReplicaPlace {
   index: number
   port: number
   stateDir: string
-  cluster: Cluster
+  host: string
   network: Network | undefined
 }
 
