@@ -5,9 +5,8 @@ import type { Bus } from '../broker/bus.ts'
 import { openPlainPort } from '../broker/plain-port.ts'
 import type { Budgets } from '../budgets/budgets.ts'
 import type { CoordinatorConfig } from '../config.ts'
-import type { CellAdmission } from '../enrolment/admission.ts'
+import { type CellAdmission, NO_BOOT_ID } from '../enrolment/admission.ts'
 import type { Fleet } from '../fleet/fleet.ts'
-import { NO_BOOT_ID } from '../http/cell-caller.ts'
 import type { RunningAnswers } from '../http/running.ts'
 import { headerCheck, newRequestId } from '../http/safety.ts'
 import { TrustedProxies } from '../http/trusted-proxies.ts'
@@ -47,8 +46,8 @@ export const openUpgrades = (parts: CellPortParts): object => {
     addressOf,
     answerHeaders: request =>
       app.answerHeaders({ id: newRequestId(), address: addressOf(request), key: undefined }),
-    openMqtt: (socket, cellId, address) => {
-      bus.handle(socket, cellId, address)
+    openMqtt: (socket, cellId, caller) => {
+      bus.handle(socket, cellId, caller)
     },
     openLink: (socket, cellId) => {
       const open = links.get(cellId) ?? 0

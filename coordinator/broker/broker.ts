@@ -10,6 +10,7 @@ import {
 import mqtt from 'mqtt-packet'
 import { envelope } from '../../shared/wire/envelope.ts'
 import { parseTopic, TOPICS, type TopicName, topicFor } from '../../shared/wire/topics.ts'
+import type { CellCaller } from '../enrolment/admission.ts'
 import { mayPublish, maySubscribe } from './access.ts'
 import { type Bus, type BusParts, CONNECT_TIMEOUT_MS, isKeepaliveAllowed } from './bus.ts'
 import { isSupported } from './connack.ts'
@@ -184,8 +185,8 @@ export const createEmbeddedBus = async (parts: BusParts): Promise<Bus> => {
       ),
     )
 
-  const handle = (socket: Socket, cellId: string, address?: string): void => {
-    const guarded = connections.admit(socket, cellId, address)
+  const handle = (socket: Socket, cellId: string, caller?: CellCaller): void => {
+    const guarded = connections.admit(socket, cellId, caller)
     proven.set(guarded, cellId)
     broker.handle(guarded)
   }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import type { TopicName } from '../../shared/wire/topics.ts'
+import type { CellCaller } from '../enrolment/admission.ts'
 
 /**
  * The control plane between coordinator and cells. One of the five ports: a broker in the
@@ -23,7 +24,7 @@ export interface Bus {
    * Takes over a socket whose upgrade proved that it belongs to this cell; `address` is that of the
    * cell where a proxy is between.
    */
-  handle(socket: Socket, cellId: string, address?: string): void
+  handle(socket: Socket, cellId: string, caller?: CellCaller): void
   /** Closes every connection of one cell. */
   disconnect(cellId: string): void
   /** False while the broker cannot be reached. */
@@ -58,7 +59,10 @@ export interface BusParts {
    * which it returns a promise is confirmed (PUBACK) when that resolves, and never when it rejects.
    */
   receive: (name: TopicName, cellId: string, payload: Buffer) => Promise<void> | undefined
-  /** The cell connected while it was still connected: where from, and where from before. */
+  /**
+   * Another start of the cell's daemon connected while one was still connected: where from, and where
+   * from before. A daemon that comes back before its old connection is gone is none.
+   */
   onTakeover: (cellId: string, from: { address: string; before: string }) => void
   /** Checks a cell's credential in CONNECT; the upgrade has checked one already. */
   authenticate: (cellId: string, credential: string) => Promise<boolean> | boolean

@@ -11,6 +11,7 @@ import {
   topicFor,
   wildcardFor,
 } from '../../shared/wire/topics.ts'
+import type { CellCaller } from '../enrolment/admission.ts'
 import { type BrokerTopics, createBrokerTopics } from './broker-topics.ts'
 import { type Bus, type BusParts, CONNECT_TIMEOUT_MS } from './bus.ts'
 import { cellStream } from './cell-stream.ts'
@@ -72,8 +73,8 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
     await closed
   }
 
-  const handle = (socket: Socket, cellId: string, address?: string): void => {
-    const guarded = connections.admit(socket, cellId, address)
+  const handle = (socket: Socket, cellId: string, caller?: CellCaller): void => {
+    const guarded = connections.admit(socket, cellId, caller)
     const deadline = setTimeout(
       () => guarded.destroy(),
       parts.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,

@@ -11,6 +11,9 @@ import type { Clones } from './clones.ts'
 import type { ConnectLimit } from './connect-limit.ts'
 
 /** Connection that presents the credential of a cell. */
+/** Boot id of peers that send none: they count as one start. */
+export const NO_BOOT_ID = 'none'
+
 export interface CellCaller {
   /** Identifies one start of its daemon. */
   bootId: string

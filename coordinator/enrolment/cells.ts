@@ -69,6 +69,7 @@ export class Cells {
     this.#verifier = new Verifier({
       load: id => readCredentials(store.ledger.read, id),
       lags: store.revisions.lags,
+      lookAfterPause: store.revisions.lookAfterPause,
       isAway: () => store.ledger.outage() !== undefined || store.revisions.isBehind(),
     })
     this.#stopWatching = store.revisions.onChange('cells', () => {

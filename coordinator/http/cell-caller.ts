@@ -1,9 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { HEADER_BOOT_ID, HEADER_PROBE } from '../../shared/wire/link.ts'
-import type { CellCaller } from '../enrolment/admission.ts'
-
-/** Peers that send none count as one start. */
-export const NO_BOOT_ID = 'none'
+import { type CellCaller, NO_BOOT_ID } from '../enrolment/admission.ts'
 
 /** `address`: that of the client, behind any trusted proxy. */
 export const cellCallerOf = (

@@ -3,11 +3,11 @@ import { ShoalError } from '../../shared/errors.ts'
 import { CredentialAnswer, LeaveAnswer, SelfAnswer } from '../../shared/wire/cell-self.ts'
 import { CREDENTIAL_PATH, HEADER_BOOT_ID, LEAVE_PATH, SELF_PATH } from '../../shared/wire/link.ts'
 import type { TrustBody } from '../../shared/wire/trust.ts'
-import type { CellCaller } from '../enrolment/admission.ts'
+import { type CellCaller, NO_BOOT_ID } from '../enrolment/admission.ts'
 import type { EnrolledCell } from '../enrolment/cell.ts'
 import type { AuthParts } from './auth.ts'
 import { basicAuth, createCredentialError } from './basic-auth.ts'
-import { cellCallerOf, isProbe, NO_BOOT_ID } from './cell-caller.ts'
+import { cellCallerOf, isProbe } from './cell-caller.ts'
 import type { RouteDocs } from './route-docs.ts'
 
 export interface CellSelfParts {

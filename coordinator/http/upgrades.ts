@@ -33,7 +33,7 @@ interface UpgradeParts {
   /** Address of the client; by default that of the connection. */
   addressOf?: (request: IncomingMessage) => string
   /** Takes over the socket of a cell's control or data plane. */
-  openMqtt: (socket: Socket, cellId: string, address: string) => void
+  openMqtt: (socket: Socket, cellId: string, caller: CellCaller) => void
   openLink: (socket: Socket, cellId: string) => void
   isLeaving: () => boolean
   /** Headers of every answer; used for refusals. */
@@ -42,7 +42,7 @@ interface UpgradeParts {
 
 interface Plane {
   protocol: string
-  open: (socket: Socket, cellId: string, address: string) => void
+  open: (socket: Socket, cellId: string, caller: CellCaller) => void
 }
 
 /** A server may ignore an upgrade it does not know (RFC 9110, section 7.8): only these are ours. */
@@ -80,7 +80,7 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
     socket.setTimeout(0)
     // sockets of an HTTP server stay half open, and the end of the peer would not be seen
     socket.allowHalfOpen = false
-    plane.open(socket, cellId, address)
+    plane.open(socket, cellId, caller)
   }
 
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {

@@ -49,6 +49,7 @@ export class Keys {
       ...checking,
       isAway: () => ledger.outage() !== undefined || store.revisions.isBehind(),
       lags: store.revisions.lags,
+      lookAfterPause: store.revisions.lookAfterPause,
       load: async id =>
         (await readShownKeys(ledger.read, [id])).map(({ digest, key: value }) => ({
           digest,

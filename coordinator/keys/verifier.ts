@@ -25,6 +25,8 @@ export interface VerifierOptions<T> {
    * but a refusal may be out of date and is left to `load`, which may fail.
    */
   isAway?: () => boolean
+  /** Look at the store that must come before any answer from memory; see `Revisions`. */
+  lookAfterPause?: () => Promise<void> | undefined
   /** True where another process may have changed the store: a refusal is left to `load` then. */
   lags?: boolean
   capacity?: number
@@ -53,6 +55,7 @@ export class Verifier<T> {
   readonly #load: VerifierOptions<T>['load']
   readonly #isAway: () => boolean
   readonly #lags: boolean
+  readonly #lookAfterPause: () => Promise<void> | undefined
   readonly #digestOf: (text: string) => Buffer
   readonly #isEqual: (a: Buffer, b: Buffer) => boolean
   readonly #known: LRUCache<string, Known<T>>
@@ -68,6 +71,7 @@ export class Verifier<T> {
     this.#load = load
     this.#isAway = options.isAway ?? (() => false)
     this.#lags = options.lags ?? false
+    this.#lookAfterPause = options.lookAfterPause ?? (() => undefined)
     this.#digestOf = options.digestOf ?? digestOf
     this.#isEqual = isEqual
     this.#known = createBoundedCache(capacity)
@@ -81,6 +85,17 @@ export class Verifier<T> {
     id: string,
     presented: string,
     onLoad: () => void = () => {},
+  ): T | undefined | Promise<T | undefined> {
+    return (
+      this.#lookAfterPause()?.then(() => this.#verifyNow(id, presented, onLoad)) ??
+      this.#verifyNow(id, presented, onLoad)
+    )
+  }
+
+  #verifyNow(
+    id: string,
+    presented: string,
+    onLoad: () => void,
   ): T | undefined | Promise<T | undefined> {
     const digest = this.#digestOf(presented)
     const known = this.#known.get(id) ?? (this.#unknown.get(id) && NOTHING)

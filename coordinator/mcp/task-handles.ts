@@ -115,6 +115,9 @@ const ENDS: Partial<Record<Shown['state'], TaskHandle['status']>> = {
 
 const toResult = ({ state, result, message, details }: Shown): Result => {
   if (state === 'completed') return { resultType: 'complete', ...toToolResult(result ?? {}) }
+  // the answer of an operation that says itself that it has failed
+  if (state === 'failed' && result !== null && result !== undefined)
+    return { resultType: 'complete', ...toToolResult(result), isError: true }
   const text = JSON.stringify({ error: { code: state, message, details } })
   return { resultType: 'complete', isError: true, content: [{ type: 'text', text }] }
 }

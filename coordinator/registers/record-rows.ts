@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { RegisterRow } from '../store/register-tables.ts'
+import { readLastNumber, restartSequence } from '../store/sequences.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 
@@ -53,8 +54,8 @@ interface WriteFacts {
 }
 
 /**
- * Adds records, or replaces those with the same ids; a replaced one gets the next revision. Returns
- * how many are new.
+ * Adds records, or replaces those with the same ids; a replaced one gets the next revision, and a new
+ * one a revision that no deleted record of the register had. Returns how many are new.
  */
 export const upsertRows = async (
   trx: SealedTrx,
@@ -62,7 +63,14 @@ export const upsertRows = async (
   rows: readonly NewRow[],
   { isExample = false, importId, at, by }: WriteFacts,
 ): Promise<number> => {
-  const written = await trx
+  const place = { tenantId, register }
+  const known = await selectIds(
+    trx,
+    place,
+    rows.map(({ id }) => id),
+  )
+  const revision = 1 + (await readLastNumber(trx, revisionsOf(place)))
+  await trx
     .insertInto('register_records')
     .values(
       rows.map(({ id, json }) => ({
@@ -70,7 +78,7 @@ export const upsertRows = async (
         register,
         id,
         record_json: json,
-        revision: 1,
+        revision,
         is_example: isExample ? 1 : 0,
         import_id: importId ?? null,
         changed_at: at,
@@ -87,33 +95,63 @@ export const upsertRows = async (
         changed_by: row.ref('excluded.changed_by'),
       })),
     )
-    .returning('revision')
     .execute()
-  return written.filter(({ revision }) => revision === 1).length
+  return rows.length - known.length
+}
+
+const selectIds = async (
+  trx: SealedTrx,
+  { tenantId, register }: Place,
+  ids: readonly string[],
+): Promise<string[]> => {
+  const query = trx
+    .selectFrom('register_records')
+    .select('id')
+    .where('tenant_id', '=', tenantId)
+    .where('register', '=', register)
+    .where('id', 'in', ids)
+  return (await query.execute()).map(({ id }) => id)
+}
+
+/** Sequence whose last number is the highest revision that a deleted record of the register had. */
+const revisionsOf = ({ tenantId, register }: Place) =>
+  `register-revision:${tenantId}:${register}` as const
+
+const keepRevision = async (trx: SealedTrx, place: Place, revision: number): Promise<void> => {
+  const name = revisionsOf(place)
+  if (revision > (await readLastNumber(trx, name))) await restartSequence(trx, name, revision)
 }
 
 export const deleteRows = async (
   trx: SealedTrx,
-  { tenantId, register }: Place,
+  place: Place,
   ids: readonly string[],
 ): Promise<void> => {
-  await trx
+  const deleted = await trx
     .deleteFrom('register_records')
-    .where('tenant_id', '=', tenantId)
-    .where('register', '=', register)
+    .where('tenant_id', '=', place.tenantId)
+    .where('register', '=', place.register)
     .where('id', 'in', ids)
+    .returning('revision')
     .execute()
+  await keepRevision(trx, place, maxOf(deleted))
 }
+
+const maxOf = (rows: readonly { revision: number }[]): number =>
+  rows.reduce((max, { revision }) => Math.max(max, revision), 0)
 
 /**
  * Deletes the example records of a tenant: its own ones replace them, because figures over both
  * would describe no organisation. Returns their number.
  */
 export const deleteExampleRows = async (trx: SealedTrx, tenantId: string): Promise<number> => {
-  const { numDeletedRows } = await trx
+  const deleted = await trx
     .deleteFrom('register_records')
     .where('tenant_id', '=', tenantId)
     .where('is_example', '=', 1)
-    .executeTakeFirst()
-  return Number(numDeletedRows)
+    .returning(['register', 'revision'])
+    .execute()
+  for (const [register, rows] of Map.groupBy(deleted, row => row.register))
+    await keepRevision(trx, { tenantId, register }, maxOf(rows))
+  return deleted.length
 }

@@ -33,6 +33,11 @@ export interface Revisions {
   isBehind(): boolean
   /** Looks for changes now. */
   poll(): Promise<void>
+  /**
+   * Look that must end before a cache is served, in a process that was paused or late: what it knows
+   * is older than the next look of a timer would allow. Undefined for others.
+   */
+  lookAfterPause(): Promise<void> | undefined
   close(): void
 }
 
@@ -52,6 +57,10 @@ export const bumpRevision = async (
 
 /** How long caches serve while a database on another machine is away. */
 const GRACE_MS = 60_000
+
+const BEAT_MS = 200
+/** A beat that is so late tells of a pause: together with a poll, changes are known within a second. */
+const PAUSE_MS = 500
 
 interface WatchOptions {
   /** Interval of the poll; 0 disables it. */
@@ -77,16 +86,18 @@ export const watchRevisions = (
   let readAtMs = nowMs()
   let isBehind = false
 
-  const tell = (name: RevisionName): void => {
-    for (const listener of listeners.get(name) ?? []) listener()
+  /** Resolves when what the listeners began has ended. */
+  const tell = async (name: RevisionName): Promise<void> => {
+    await Promise.allSettled([...(listeners.get(name) ?? [])].map(listener => listener()))
   }
 
-  const poll = async (): Promise<void> => {
+  /** Looks for changes; returns those that the listeners were told of. */
+  const look = async (): Promise<Promise<void>[]> => {
     try {
       const now = ledger.foreignCommits()
       if (now === version) {
         isBehind = false
-        return
+        return []
       }
       const askedAtMs = nowMs()
       const rows = await ledger.urgentRead
@@ -101,15 +112,16 @@ export const watchRevisions = (
       const changed = rows.filter(row => known.get(row.name) !== row.value)
       for (const { name, value } of changed) known.set(name, value)
       version = now
-      for (const { name } of changed) tell(name as RevisionName)
+      return changed.map(({ name }) => tell(name as RevisionName))
     } catch {
       isBehind = true
       // listeners cannot have read either: they are told of everything once the ledger is back
       if (isShared) known.clear()
-      if (isShared && nowMs() - readAtMs < GRACE_MS) return
-      for (const name of listeners.keys()) tell(name)
+      if (isShared && nowMs() - readAtMs < GRACE_MS) return []
+      return [...listeners.keys()].map(tell)
     }
   }
+  const poll = async (): Promise<void> => void (await look())
 
   let isPolling = false
   const pollAlone = async (): Promise<void> => {
@@ -120,8 +132,27 @@ export const watchRevisions = (
     })
   }
   const timer = pollMilliseconds > 0 ? setInterval(pollAlone, pollMilliseconds).unref() : undefined
+
+  let beatMs = nowMs()
+  let afterPause: Promise<void> | undefined
+  const lookAfterPause = (): Promise<void> | undefined => {
+    if (timer === undefined) return undefined
+    if (afterPause === undefined && nowMs() - beatMs > PAUSE_MS)
+      afterPause = look()
+        .then(told => Promise.all(told))
+        .then(() => {
+          beatMs = nowMs()
+          afterPause = undefined
+        })
+    return afterPause
+  }
+  const beat = (): void => {
+    if (lookAfterPause() === undefined) beatMs = nowMs()
+  }
+  const beats = timer && setInterval(beat, BEAT_MS).unref()
   return {
     poll,
+    lookAfterPause,
     lags: isShared,
     isBehind: () => isBehind,
     onChange: (name, listener) => {
@@ -129,6 +160,9 @@ export const watchRevisions = (
       listeners.set(name, set.add(listener))
       return () => set.delete(listener)
     },
-    close: () => clearInterval(timer),
+    close: () => {
+      clearInterval(timer)
+      clearInterval(beats)
+    },
   }
 }

@@ -28,7 +28,7 @@ export interface BusRig {
   /** The next message that was received. */
   next(): Promise<BusMessage>
   /** A raw client behind an upgrade of this cell; CONNECT is not sent yet. */
-  dial(cellId: string): Promise<RawMqtt>
+  dial(cellId: string, headers?: Record<string, string>): Promise<RawMqtt>
   /** The same after CONNECT. */
   online(cellId: string): Promise<RawMqtt>
 }
@@ -110,7 +110,7 @@ export const busRig = async (
     replicaId: 'rep_test',
     logger: silent,
     authenticate,
-    openMqtt: (socket, cellId) => bus.handle(socket, cellId),
+    openMqtt: (socket, cellId, caller) => bus.handle(socket, cellId, caller),
     openLink: socket => socket.destroy(),
     isLeaving: () => false,
   })
@@ -132,8 +132,8 @@ export const busRig = async (
       })
     }
   }
-  const dial = async (cellId: string): Promise<RawMqtt> => {
-    const client = new RawMqtt(await connectUpgraded(port, cellId))
+  const dial: BusRig['dial'] = async (cellId, headers) => {
+    const client = new RawMqtt(await connectUpgraded(port, cellId, headers))
     clients.add(client)
     client.closed.then(() => clients.delete(client))
     return client
@@ -152,9 +152,13 @@ export const loginOf = (cellId: string) => ({
   password: Buffer.from('good'),
 })
 
-export const connectUpgraded = async (port: number, cellId: string): Promise<Socket> => {
+export const connectUpgraded = async (
+  port: number,
+  cellId: string,
+  more: Record<string, string> = {},
+): Promise<Socket> => {
   const authorization = `Basic ${Buffer.from(`${cellId}:good`).toString('base64')}`
-  const headers = { connection: 'Upgrade', upgrade: 'mqtt', authorization }
+  const headers = { ...more, connection: 'Upgrade', upgrade: 'mqtt', authorization }
   const asked = request({ port, host: '127.0.0.1', path: MQTT_PATH, headers, agent: false })
   asked.end()
   const [, socket] = (await once(asked, 'upgrade')) as [IncomingMessage, Socket]

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../operation.ts'
-import { describeModel, findEntry, ModelPath } from './model-view.ts'
+import { describeModel, ModelPath } from './model-view.ts'
 
 export default defineOperation({
   id: 'models-remove',
@@ -21,8 +21,9 @@ export default defineOperation({
       .describe('Cells that still answered requests with its weights.'),
   }),
   run: async ({ model }, context) => {
-    findEntry(context, model)
-    const { cells } = describeModel(context, model)
+    // this coordinator may not know the model yet: whether it exists is decided in the transaction
+    const isKnown = context.catalogue.some(({ id }) => id === model)
+    const cells = isKnown ? describeModel(context, model).cells : []
     await context.models.change({ act: 'remove', id: model }, context.actor)
     const inUse = cells.filter(({ requests }) => requests > 0)
     return { id: model, removed: true as const, cells_in_use: inUse.map(({ cell_id }) => cell_id) }

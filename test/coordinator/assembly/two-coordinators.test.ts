@@ -245,6 +245,11 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
       LOOK_MS,
     )
     const remove = (url: string, id: string) => ask(url, 'DELETE', `/v1/catalogue/${id}`)
+    // without a look at the changes in between
+    for (let n = 0; n < 5; n++) {
+      await ask(a, 'PUT', `/v1/catalogue/fresh-${n}/alias`, { model: 'own:1b' })
+      t.equal((await remove(b, `fresh-${n}`)).status, 200, 'an alias that is a moment old')
+    }
     for (const id of ['late:1b', 'gpt-4o']) t.equal((await remove(a, id)).status, 200)
     await waitUntil('both refuse the alias', () => answers('gpt-4o', 422), LOOK_MS)
     const removals = await Promise.all([remove(a, 'own:1b'), remove(b, 'own:1b')])

@@ -3,8 +3,19 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { createToken } from '../../../coordinator/enrolment/join-tokens.ts'
 import type { CloudEvent } from '../../../coordinator/events/bus.ts'
+import { HEADER_BOOT_ID } from '../../../shared/wire/link.ts'
+import { busRig, embeddedBus } from '../../support/bus.ts'
 import { openScene } from '../../support/coordinator.ts'
 import { BY } from '../store/temporary.ts'
+
+t.test('a daemon that comes back before its old connection is gone is no takeover', async t => {
+  const { takeovers, dial } = await busRig(t, embeddedBus)
+  const daemon = { [HEADER_BOOT_ID]: 'a'.repeat(32) }
+  for (let n = 0; n < 3; n++) await dial('cell_a', daemon)
+  t.strictSame(takeovers, [])
+  await dial('cell_a', { [HEADER_BOOT_ID]: 'b'.repeat(32) })
+  t.strictSame(takeovers, [{ cellId: 'cell_a' }], 'another start of it is one')
+})
 
 t.test('a takeover by a second connection of a cell is published as an event', async t => {
   const { admission, bus, close, events, store } = await openScene(t)

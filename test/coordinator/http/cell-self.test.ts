@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
+import { NO_BOOT_ID } from '../../../coordinator/enrolment/admission.ts'
 import type { EnrolledCell } from '../../../coordinator/enrolment/cell.ts'
-import { NO_BOOT_ID } from '../../../coordinator/http/cell-caller.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import {
   CREDENTIAL_PATH,

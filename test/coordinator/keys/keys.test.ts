@@ -5,6 +5,7 @@ import { Keys } from '../../../coordinator/keys/keys.ts'
 import { createPerson, getPerson, listPeople } from '../../../coordinator/people/people.ts'
 import { createTenant, getTenant, listTenants } from '../../../coordinator/people/tenants.ts'
 import { withChangeHook } from '../../../coordinator/store/change-hook.ts'
+import { watchRevisions } from '../../../coordinator/store/revisions.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { BY, temporaryFolder, temporaryStore } from '../store/temporary.ts'
 import { auditRows, logger, populate, populatedKeys, SPEC } from './fixtures.ts'
@@ -247,4 +248,28 @@ t.test('what is created without a time has that of the store, in the audit too',
   const { token } = await createToken(ledger, { uses: 1, ttlMinutes: 1 }, BY)
   t.strictSame([createdAt, token.expiresAt], [1_700_000_000_000, 1_700_000_060_000])
   t.strictSame([...new Set((await auditRows(store)).map(({ at }) => at))], [1_700_000_000_000])
+})
+
+t.test('a coordinator that was paused looks at the store before it admits a key', async t => {
+  const folder = await temporaryFolder(t)
+  const [near, paused] = [await temporaryStore(t, folder), await temporaryStore(t, folder)]
+  await populate(near)
+  const clock = { ms: 0 }
+  // so rare that only the look after the pause can tell
+  const watch = { pollMilliseconds: 3_600_000, isShared: true, nowMs: () => clock.ms }
+  const revisions = watchRevisions(paused.ledger, watch)
+  t.teardown(() => revisions.close())
+  await revisions.poll()
+  const keys = new Keys({ store: near, logger })
+  const far = new Keys({ store: { ...paused, revisions }, logger })
+  t.teardown(() => {
+    keys.close()
+    far.close()
+  })
+  const { key, secret } = await keys.create(SPEC, BY)
+  t.ok(await far.authenticate(secret))
+  await keys.revoke(key.id, 'all', BY)
+  t.ok(await far.authenticate(secret), 'it has not looked since')
+  clock.ms += 600
+  t.equal(await far.authenticate(secret), undefined)
 })

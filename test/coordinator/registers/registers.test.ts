@@ -49,6 +49,21 @@ t.test('a change that expects another revision is refused, so that none is lost'
   })
 })
 
+t.test('a record that is added again has a revision that the deleted one never had', async t => {
+  const { call, demo } = await governanceScene(t)
+  const at = `${PATH}/services/portal`
+  const put = (revision: number) =>
+    call(demo.operator, 'PUT', at, { ...service('Portal'), revision })
+  await put(0)
+  t.match(await put(1), { json: { revision: 2 } })
+  await call(demo.operator, 'DELETE', at)
+  t.match(await put(0), { status: 200, json: { revision: 3 } })
+  t.match(await put(2), { status: 409 }, 'a change that was read before the deletion')
+  t.match(await call(demo.operator, 'PUT', `${PATH}/services/other`, service('Other')), {
+    json: { revision: 3 },
+  })
+})
+
 t.test('the error for a record that does not fit its register names the field', async t => {
   const { call, demo } = await governanceScene(t)
   const put = (record: object) => call(demo.operator, 'PUT', `${PATH}/services/a`, { record })
