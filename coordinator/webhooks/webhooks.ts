@@ -98,8 +98,7 @@ export class Webhooks {
         disabled_at: null,
         disabled_reason: null,
         slowed_at: null,
-        slowed_at: null,
-      dead_in_row: 0,
+        dead_in_row: 0,
         after_seq,
       }
     })
@@ -160,6 +159,7 @@ export class Webhooks {
       previous_until: null,
       disabled_at: null,
       disabled_reason: null,
+      slowed_at: null,
       dead_in_row: 0,
       after_seq: 0,
       delivered_at: null,
