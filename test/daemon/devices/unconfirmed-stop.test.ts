@@ -3,6 +3,7 @@ import type { JournalFile } from '../../../daemon/commands/journal.ts'
 import { DeviceHost } from '../../../daemon/devices/device-host.ts'
 import { decodeStops, type StopFile } from '../../../daemon/devices/rest/stop-file.ts'
 import { DeviceFailure, TAKEN_OVER } from '../../../devices/device-failure.ts'
+import { createDeviceId } from '../../../devices/device-id.ts'
 import type { DeviceLink } from '../../../devices/device-link.ts'
 import { SimLinkConfig } from '../../../devices/links/sim/config.ts'
 import { SimLink } from '../../../devices/links/sim/link.ts'
@@ -14,6 +15,8 @@ import { silent } from '../../support/cell.ts'
 import { cart, FakeLink } from '../../support/fake-link.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { command, coordinatorSigner, NOW, rig } from '../commands/rig.ts'
+
+const CART = createDeviceId('cart')
 
 const STOP = { verb: 'stop', params: {}, hazard: 'safe' } as const
 const TO = { x_m: 500, y_m: 0, speed_m_s: 1 }
@@ -198,9 +201,9 @@ const openLiar = async (t: Test) => {
   const clock = { now: NOW }
   const link = new FakeLink()
   const profile = { ...cart, rest: [[{ property: 'speed_m_s', max: 0.1 }]] }
-  link.add('dev_cart', { profile })
+  link.add(CART, { profile })
   const set = (speed_m_s: number): void =>
-    link.set('dev_cart', clock.now, { battery_percent: 80, x_m: 0, y_m: 0, speed_m_s })
+    link.set(CART, clock.now, { battery_percent: 80, x_m: 0, y_m: 0, speed_m_s })
   set(1)
   const at = await openCell(t, { link, clock })
   const accept: DeviceOutcome = {
@@ -208,7 +211,7 @@ const openLiar = async (t: Test) => {
     asked: { sent: [{ name: 'stop', answer: 'ok' }] },
   }
   link.stopping = async () => accept
-  const stop = () => at.obey(command({ device_id: 'dev_cart', ...STOP }))
+  const stop = () => at.obey(command({ device_id: CART, ...STOP }))
   return { ...at, clock, link, profile, set, stop }
 }
 
@@ -222,7 +225,7 @@ t.test('a stop that is acknowledged by a device that drives on is unconfirmed', 
   t.match(findUnconfirmed(), { reason: 'stop: stop was asked' })
   clock.now += 1000
   set(1)
-  t.strictSame(link.stopped, ['dev_cart'], 'the order is repeated')
+  t.strictSame(link.stopped, [CART], 'the order is repeated')
   set(0)
   t.equal(findUnconfirmed(), undefined)
 })
@@ -249,16 +252,16 @@ t.test('a device that a person has taken over is not stopped again', async t => 
     set(1)
     await new Promise(setImmediate)
   }
-  t.strictSame(link.stopped, ['dev_cart'])
+  t.strictSame(link.stopped, [CART])
   t.equal(findUnconfirmed(), undefined)
 })
 
 t.test('a device that comes back is stopped without a wait for the next repetition', async t => {
   const { link, set, stop, profile } = await openLiar(t)
   await stop()
-  link.add('dev_cart', { profile, available: false })
+  link.add(CART, { profile, available: false })
   set(1)
   t.strictSame(link.stopped, [])
-  link.add('dev_cart', { profile })
-  t.strictSame(link.stopped, ['dev_cart'])
+  link.add(CART, { profile })
+  t.strictSame(link.stopped, [CART])
 })
