@@ -6,6 +6,7 @@ type Limit = Pick<Precondition, 'name' | 'limit'>
 /** Bounds by the name of the check; formations put the name of the unit before it. */
 const WORDS: Readonly<Record<string, string>> = {
   battery_percent: 'at least',
+  battery_volts: 'at least',
   link_quality_percent: 'at least',
   separation_m: 'at least',
   geofence_margin_m: 'above',
@@ -21,6 +22,7 @@ const WORDS: Readonly<Record<string, string>> = {
 const Condition = z.strictObject({
   property: z.string().optional(),
   allowed: z.array(z.json()).optional(),
+  refused: z.array(z.json()).optional(),
   min: z.number().nullish(),
   max: z.number().nullish(),
 })
@@ -57,9 +59,10 @@ export const describeLimit = ({ name, limit }: Limit): string | undefined => {
   return word === undefined ? text(limit) : `${word} ${text(limit)}`
 }
 
-const describeCondition = ({ allowed, min, max }: z.output<typeof Condition>): string =>
+const describeCondition = ({ allowed, refused, min, max }: z.output<typeof Condition>): string =>
   [
     ...(allowed === undefined ? [] : [allowed.map(text).join(' or ')]),
+    ...(refused === undefined ? [] : [`not ${refused.map(text).join(' or ')}`]),
     ...(min == null ? [] : [`at least ${min}`]),
     ...(max == null ? [] : [`at most ${max}`]),
   ].join(' and ')

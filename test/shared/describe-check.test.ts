@@ -18,6 +18,15 @@ t.test('a failing check names the reading, what it must be, and the source', asy
   )
 })
 
+t.test('a condition of a verb names the values that it refuses', t => {
+  const limit = { property: 'landed_state', refused: ['in_air', 'landing'] }
+  t.equal(
+    describeCheck({ name: 'on_ground', observed: 'in_air', limit, holds: false, source: 'verb' }),
+    'on_ground: landed_state is in_air, but must be not in_air or landing',
+  )
+  t.end()
+})
+
 t.test('a condition of a verb names its property and the allowed values', async t => {
   const limit = { property: 'printer_state', allowed: ['idle', 'finished'] }
   const check = { name: 'printer_idle', observed: 'printing', limit, holds: false, source: 'verb' }

@@ -40,7 +40,8 @@ const COMMON: readonly WantedStream[] = [
 const OF_AUTOPILOT: Readonly<Record<Autopilot, readonly WantedStream[]>> = {
   ardupilot: [
     { messageId: EKF_STATUS_REPORT.id, interval_ms: 1000, group: STREAMS.EXTRA3 },
-    { messageId: FENCE_STATUS.id, interval_ms: 1000, group: STREAMS.EXTENDED_STATUS },
+    // sent only while a fence is enabled: its group would be asked for in vain
+    { messageId: FENCE_STATUS.id, interval_ms: 1000 },
   ],
   px4: [{ messageId: ESTIMATOR_STATUS.id, interval_ms: 1000 }],
 }

@@ -14,7 +14,12 @@ import { decodePayload } from './message.ts'
 import { COMMAND_ACK, HEARTBEAT, STATUSTEXT } from './messages.ts'
 import { ModeWatch } from './mode-watch.ts'
 import { Motion, MotionEnd } from './motion.ts'
-import { createModeCommand, type MavlinkOperation } from './operations.ts'
+import {
+  createArmCommand,
+  createModeCommand,
+  type MavlinkOperation,
+  type MavlinkTarget,
+} from './operations.ts'
 import type { OverspeedLimits } from './overspeed.ts'
 import { StatusTexts, WARNING } from './status-texts.ts'
 import { traitsOf } from './traits.ts'
@@ -197,6 +202,7 @@ export class VehicleControl {
 
   /** Brakes what is under way, unless somebody else has taken the vehicle over. */
   async #brake(run: VehicleRun): Promise<void> {
+    const { vehicle } = this.#parts
     const signal = AbortSignal.any([run.turn.signal, this.#parts.ended])
     await this.#awaitBeat(signal)
     if (this.#modes.isTakenOver || run.turn.signal.aborted) return
@@ -208,19 +214,26 @@ export class VehicleControl {
     )
     const isAtRest = () => run.look().seen.state === 'at_rest'
     if (isHalted) await this.#until(isAtRest, REST_WAIT_MS, signal)
+    // a take-off that failed leaves nothing armed; in flight the autopilot refuses it
+    if (run.hasArmed && vehicle.readings.landed_state?.value === 'on_ground')
+      await run.performFirst([createArmCommand(this.#target, false)], {}, signal).catch(() => {})
   }
 
   async #halt(behaviour: EstopBehaviour, run: VehicleRun, signal: AbortSignal): Promise<void> {
-    const { vehicle, ended, send } = this.#parts
+    const { ended, send } = this.#parts
     const { hold, land } = traitsOf(run.kind)
-    const { systemId, componentId } = vehicle.ids
-    const target = { target_system: systemId, target_component: componentId, kind: run.kind }
+    const target = { ...this.#target, kind: run.kind }
     const modes = behaviour === 'land' && land.length > 0 ? land : hold
     const rungs = modes.map(mode => createModeCommand(target, mode))
     const [first] = rungs
     // nothing can be awaited from a link that has ended
     if (ended.aborted && first !== undefined) send(first, 0)
     else await run.performFirst(rungs, {}, signal)
+  }
+
+  get #target(): MavlinkTarget {
+    const { systemId, componentId } = this.#parts.vehicle.ids
+    return { target_system: systemId, target_component: componentId }
   }
 
   /** Waits for a heartbeat that is asked for now. */

@@ -8,7 +8,7 @@ import { adaptOperation, nameOperation, observeEffect, startsMotion } from './ef
 import type { MavlinkBounds } from './goal.ts'
 import type { ModeWatch } from './mode-watch.ts'
 import { nameKnownMode } from './modes.ts'
-import { type MavlinkOperation, modeOf } from './operations.ts'
+import { armingOf, type MavlinkOperation, modeOf } from './operations.ts'
 import { type StatusTexts, WARNING } from './status-texts.ts'
 import { isWorse, traitsOf } from './traits.ts'
 import type { Vehicle } from './vehicle.ts'
@@ -39,6 +39,8 @@ export class VehicleRun {
   observer: RestObserver
   /** True once something was sent that can move the vehicle. */
   mayMove = false
+  /** True once the vehicle has armed by this instruction. */
+  hasArmed = false
   readonly #parts: RunParts
   readonly #log = new AskedLog()
   readonly #beganMs: number
@@ -121,6 +123,7 @@ export class VehicleRun {
     await this.#log.ask(nameOperation(operation, this.kind), () =>
       exchange.perform(adapted, { signal, ...effect }),
     )
+    this.hasArmed ||= armingOf(operation) === true
   }
 
   /** PX4 changes its mode with a take-off and a position; ArduPilot when it is told to. */

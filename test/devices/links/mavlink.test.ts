@@ -513,6 +513,16 @@ t.test('a climb has ended at its altitude and at rest', async t => {
   await climb
 })
 
+t.test('a launch that fails on the ground leaves nothing armed', async t => {
+  const rig = await openRig(t)
+  await waitForVehicle(rig)
+  rig.copter.answer = command => (command === 22 ? 4 : 0)
+  const launch = executeVerb(rig, 'launch', { altitude_m: 5 })
+  await t.rejects(launch, { name: 'DeviceFailure', message: /refused NAV_TAKEOFF: failed/ })
+  t.strictSame(rig.copter.listCommands(), ['176:4', '400', '22', '176:17', '400'])
+  t.equal(rig.read('is_armed'), false)
+})
+
 t.test('a vehicle sends what it is asked for, and is asked again when that ends', async t => {
   const rig = await openRig(t)
   await waitForVehicle(rig)
