@@ -1,7 +1,7 @@
 import type { Announce } from '../../shared/wire/announce.ts'
 import type { EngineReport, Sample } from '../../shared/wire/telemetry.ts'
 import type { CellLink } from './cell-link.ts'
-import { type CellEngine, capacity, noteRoom, resize } from './engine.ts'
+import { believeClaims, type CellEngine, capacity, noteRoom } from './engine.ts'
 import { believedQueue, believedSlots } from './health/claims.ts'
 import { rankOf } from './placement.ts'
 import { type DeclaredState, type Presence, takesRequests } from './presence.ts'
@@ -77,8 +77,8 @@ export const resolveEngines = (cell: Cell): Map<string, CellEngine> => {
 const engineFor = (cell: Cell, report: EngineReport): CellEngine => {
   const link = cell.link as CellLink
   const engine = cell.engines.get(report.weights) ?? newEngine(cell, link, report)
-  resize(engine, believedSlots(report.slots, engine.health))
-  engine.queue = believedQueue(report.queue_limit, engine.slots)
+  engine.claims = { slots: report.slots, queue: report.queue_limit }
+  believeClaims(engine)
   engine.contextLength = report.context_length
   engine.link = link
   engine.ready = report.state === 'ready'

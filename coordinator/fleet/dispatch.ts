@@ -192,12 +192,13 @@ class Dispatcher {
   }
 
   /** Releases the place on the engine. */
-  async #ask({ engine }: SentRequest): Promise<AttemptResult> {
+  async #ask(sent: SentRequest): Promise<AttemptResult> {
+    const { engine } = sent
     try {
       if (this.#client.isGone) return { kind: 'cancelled', usage: undefined }
       const { stream: streaming, accept, memory, keyId } = this.#request
       const client = this.#client
-      const onStart = () => this.#noteStart()
+      const onStart = () => this.#noteStart(sent)
       const onSent = (follower: Follower) => {
         this.#current = follower
         this.#cellId = engine.cellId
@@ -215,8 +216,9 @@ class Dispatcher {
     return { path, headers, body: this.#body, bodyBytes: this.#bodyBytes }
   }
 
-  #noteStart(): void {
+  #noteStart(sent: SentRequest): void {
     this.#beganAtMs = performance.now()
+    this.#request.lane?.reportStart(sent)
     this.#settleFailures(true)
     this.#releaseBody()
   }

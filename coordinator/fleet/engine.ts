@@ -1,4 +1,5 @@
 import type { CellLink } from './cell-link.ts'
+import { believedQueue, believedSlots, type Claims } from './health/claims.ts'
 import { EngineHealth } from './health/engine-health.ts'
 
 /** Rank of a cell for a model that is not loaded on it; the smallest is best. */
@@ -11,6 +12,8 @@ export interface CellEngine {
   slots: number
   /** Requests that may wait on the cell; twice its slots when it does not say. */
   queue?: number | undefined
+  /** Slots and waiting requests as the cell reports them; see `believeClaims`. */
+  claims?: Claims | undefined
   /** Requests that this coordinator has running on it; see `claim`. */
   inFlight: number
   /** Requests of others, as of the cell's last report: busy and queued, less our own then. */
@@ -67,6 +70,13 @@ const NONE: readonly Sums[] = []
 export const resize = (engine: CellEngine, slots: number): void => {
   for (const sums of engine.pools ?? NONE) sums.slots += slots - engine.slots
   engine.slots = slots
+}
+
+/** Believes as much of the cell's report as the engine has proven. */
+export const believeClaims = (engine: CellEngine): void => {
+  if (engine.claims === undefined) return
+  resize(engine, believedSlots(engine.claims.slots, engine.health))
+  engine.queue = believedQueue(engine.claims.queue, engine.slots)
 }
 
 /** Requests it takes at once: those that run and those that may wait on the cell. */

@@ -1,4 +1,4 @@
-import { type CellEngine, healthOf, noteEngineRefusal } from './engine.ts'
+import { believeClaims, type CellEngine, healthOf, noteEngineRefusal } from './engine.ts'
 import { Blame } from './health/blame.ts'
 import type { AnswerTiming } from './health/engine-health.ts'
 import { type Fault, isSilence } from './health/fault.ts'
@@ -30,6 +30,8 @@ export interface RequestLane {
    * @param failedOn cells that are not waited for as long as there are others
    */
   wait(failedOn?: ReadonlySet<string>): Place | undefined
+  /** Reports the first piece of a stream. */
+  reportStart(sent: SentRequest): void
   /** Reports that the request has left an engine; called after its place was released. */
   reportEnd(sent: SentRequest, end: End, timing?: AnswerTiming): void
   /**
@@ -43,7 +45,7 @@ export type RequestLanes = (request: WaitRequest) => RequestLane
 
 interface LaneParts {
   router: Pick<Router, 'pick'>
-  queue: Pick<WaitQueue, 'enter' | 'offerPlace'>
+  queue: Pick<WaitQueue, 'enter' | 'offer' | 'offerPlace'>
   trails: Trails
   onFault?: (fault: Fault) => void
   /** Called when the circuit breaker of an engine has opened or closed. */
@@ -79,6 +81,13 @@ class Lane implements RequestLane {
     return this.#parts.queue.enter(
       failedOn === undefined || failedOn.size === 0 ? request : { ...request, failedOn },
     )
+  }
+
+  reportStart({ engine, sentAtMs }: SentRequest): void {
+    const { slots } = engine
+    healthOf(engine).noteBegun(sentAtMs, engine.inFlight)
+    believeClaims(engine)
+    if (engine.slots > slots) this.#parts.queue.offer(engine)
   }
 
   reportEnd({ engine, sentAtMs }: SentRequest, end: End, timing?: AnswerTiming): void {

@@ -1,5 +1,12 @@
 import type { EngineHealth } from './engine-health.ts'
 
+/** What a cell reports of an engine. */
+export interface Claims {
+  slots: number
+  /** Requests that may wait on the cell; undefined when it does not say. */
+  queue: number | undefined
+}
+
 /** Slots that any engine is believed to have. */
 const BELIEVED_SLOTS = 64
 /** Times the requests that an engine has shown to serve together. */

@@ -43,9 +43,9 @@ export class EngineHealth {
   served = 0
   failed = 0
   lastFault: Fault | undefined
-  /** Most requests in flight at which one was served. */
+  /** Most requests in flight at which one was served, or began to be answered. */
   provenRequests = 0
-  /** Time at which the newest request that was served had been sent. */
+  /** Time at which the newest request that was served, or began to be, had been sent. */
   provenAtMs = Number.NEGATIVE_INFINITY
 
   /** True when recent answers are much slower than the engine's own history. */
@@ -57,10 +57,15 @@ export class EngineHealth {
   /** @param inFlight requests of this coordinator on the engine, this one included */
   noteServed(sentAtMs: number, inFlight: number, timing: AnswerTiming | undefined): void {
     this.served++
-    this.provenRequests = Math.max(this.provenRequests, inFlight)
-    this.provenAtMs = Math.max(this.provenAtMs, sentAtMs)
+    this.noteBegun(sentAtMs, inFlight)
     this.breaker.noteServed(sentAtMs)
     if (timing !== undefined) this.#measure(timing)
+  }
+
+  /** Notes the first piece of a stream: a stream may last for hours before it counts as served. */
+  noteBegun(sentAtMs: number, inFlight: number): void {
+    this.provenRequests = Math.max(this.provenRequests, inFlight)
+    this.provenAtMs = Math.max(this.provenAtMs, sentAtMs)
   }
 
   /**

@@ -148,6 +148,7 @@ t.test('the served card describes the build of this coordinator and nothing else
   const lanes = () => ({
     pick: () => undefined,
     wait: () => undefined,
+    reportStart: () => {},
     reportEnd: () => {},
     reportFailures: () => {},
   })

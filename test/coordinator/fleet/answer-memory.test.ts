@@ -140,6 +140,7 @@ t.test('large answers that fill the share of their cell are no fault of it', asy
   const lane = {
     pick: () => undefined,
     wait: () => undefined,
+    reportStart: () => {},
     reportEnd: (_sent: SentRequest, end: End) => void ends.push(end),
     reportFailures: (failures: readonly FailedRequest[]) =>
       void faults.push(...failures.map(({ fault }) => fault)),

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { dispatch } from '../../../coordinator/fleet/dispatch.ts'
 import type { DispatchOutcome } from '../../../coordinator/fleet/dispatch-request.ts'
-import { healthOf } from '../../../coordinator/fleet/engine.ts'
+import { believeClaims, claim, healthOf } from '../../../coordinator/fleet/engine.ts'
 import { createLanes } from '../../../coordinator/fleet/lane.ts'
 import { type CellEngine, Router } from '../../../coordinator/fleet/router.ts'
 import { Standstill } from '../../../coordinator/fleet/standstill.ts'
@@ -442,7 +442,7 @@ t.test(
     const engine = { cellId: 'a', slots: 1, inFlight: 0, others: 0, ready: true } as CellEngine
     const lane = createLanes({
       router: new Router(),
-      queue: { enter: () => undefined, offerPlace: () => {} },
+      queue: { enter: () => undefined, offer: () => {}, offerPlace: () => {} },
       trails: createTrails(() => nowMs),
       standstill,
       onFault: fault => faults.push(fault),
@@ -470,3 +470,42 @@ t.test(
     t.strictSame(faults.slice(1), ['link_lost', 'link_lost', 'open', 'closed'])
   },
 )
+
+t.test('running streams prove an engine, so that it is given 10,000 of them', async t => {
+  const nowMs = () => 0
+  const router = new Router(Math.random, nowMs)
+  const queue = new WaitQueue({
+    limits: { length: 100, maxWaitMs: 30_000, restartMs: 30_000 },
+    router,
+    nowMs,
+    callAfter: () => () => {},
+  })
+  const lane = createLanes({ router, queue, trails: createTrails(nowMs), nowMs })({
+    model: 'm',
+    keyId: 'k',
+  })
+  const engine = {
+    cellId: 'a',
+    slots: 1,
+    inFlight: 0,
+    others: 0,
+    ready: true,
+    claims: { slots: 4096, queue: 100_000 },
+  } as CellEngine
+  believeClaims(engine)
+  router.update('a', new Map([['m', engine]]))
+  const takePlace = (): boolean => {
+    const picked = lane.pick(new Set())
+    if (picked !== undefined) claim(picked)
+    return picked !== undefined
+  }
+  while (engine.inFlight < 10_000 && takePlace());
+  t.equal(engine.inFlight, 1088, 'an engine that has proven nothing is full')
+  const turns = Array.from({ length: 50 }, () => lane.wait()?.turn)
+  lane.reportStart({ engine, sentAtMs: 0 })
+  await Promise.all(turns)
+  t.equal(engine.inFlight, 1138, 'those that waited have a place')
+  while (engine.inFlight < 10_000 && takePlace()) lane.reportStart({ engine, sentAtMs: 0 })
+  t.equal(engine.inFlight, 10_000)
+  t.equal(engine.slots, 4096)
+})

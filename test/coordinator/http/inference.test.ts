@@ -234,6 +234,7 @@ t.test('a client that leaves while waiting for room gets its request refunded', 
       t.strictSame([keyId, tenantId, affinity], ['key-free', 'home', undefined])
       return {
         pick: () => undefined,
+        reportStart: () => {},
         reportEnd: () => {},
         reportFailures: () => {},
         wait: () => {

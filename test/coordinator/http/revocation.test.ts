@@ -231,6 +231,7 @@ t.test('a queued request whose key ends gets 401 and a refund', async t => {
   const all = await rig(t, {
     lanes: () => ({
       pick: () => undefined,
+      reportStart: () => {},
       reportEnd: () => {},
       reportFailures: () => {},
       wait: () => {
