@@ -22,7 +22,7 @@ const table = {
   idempotency_key_reuse: { http: 422, rpc: -32080, exit: 65, type: 'invalid_request_error' },
   unsupported_parameter: { http: 422, rpc: -32602, exit: 65, type: 'invalid_request_error' },
   invalid_model: { http: 422, rpc: -32087, exit: 65, type: 'invalid_request_error' },
-  context_length_exceeded: { http: 422, rpc: -32088, exit: 65, type: 'invalid_request_error' },
+  context_length_exceeded: { http: 400, rpc: -32088, exit: 65, type: 'invalid_request_error' },
   upgrade_required: { http: 426, rpc: -32600, exit: 76, type: 'invalid_request_error' },
   rate_limited: { http: 429, rpc: -32089, exit: 75, type: 'rate_limit_error' },
   headers_too_large: { http: 431, rpc: -32600, exit: 65, type: 'invalid_request_error' },

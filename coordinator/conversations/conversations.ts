@@ -191,11 +191,12 @@ const rethrowWithIndex = (at: number, admit: () => void): void => {
   try {
     admit()
   } catch (error) {
-    if (!(error instanceof ShoalError) || error.param === undefined) throw error
-    const field = error.param === 'model' ? 'id' : error.param
-    const hint = error.code === 'invalid_model' ? MODEL_HINT : ''
+    if (!(error instanceof ShoalError)) throw error
+    const isModel = error.code === 'invalid_model' || error.code === 'model_not_found'
+    const field = isModel ? 'id' : error.param
+    if (field === undefined) throw error
     const options = { param: `participants.${at}.${field}`, cause: error }
-    throw new ShoalError(error.code, `${error.message}${hint}`, options)
+    throw new ShoalError(error.code, `${error.message}${isModel ? MODEL_HINT : ''}`, options)
   }
 }
 

@@ -15,10 +15,10 @@ import {
   isAnswerType,
   isBusy,
   isCredible,
-  isKnownRefusal,
   isRetried,
   parseCellRefusal,
   parseUsage,
+  refusalStatus,
 } from './cell-answer.ts'
 import type {
   AnswerHeaders,
@@ -262,13 +262,14 @@ export class Follower implements AnswerListener, HoldOwner {
     return this.#link.isOpen ? 'reset' : 'link_lost'
   }
 
-  #toAttempt(status: number): AttemptResult {
-    if (isBusy(status)) {
+  #toAttempt(answered: number): AttemptResult {
+    if (isBusy(answered)) {
       const error = parseCellRefusal(this.#held.toBuffer(), this.#answer)
       return { kind: 'retry', error, failed: false }
     }
-    if (isRetried(status) || (status !== 200 && !isKnownRefusal(status, this.#held.toBuffer()))) {
-      const error = createBadAnswerError(this.#cellId, status)
+    const status = answered === 200 ? 200 : refusalStatus(answered, this.#held.toBuffer())
+    if (status === undefined) {
+      const error = createBadAnswerError(this.#cellId, answered)
       return { kind: 'retry', error, failed: true, fault: 'bad_answer' }
     }
     const answer = this.#started ? undefined : this.#answer

@@ -18,6 +18,7 @@ const REQUEST_ERRORS: ReadonlySet<ErrorCode | undefined> = new Set<ErrorCode>([
   'context_length_exceeded',
   'invalid_model',
   'invalid_request',
+  'model_not_found',
   'payload_too_large',
   'unsupported_media_type',
   'unsupported_parameter',
@@ -31,10 +32,15 @@ export const isAnswerType = (headers: AnswerHeaders, isStream: boolean): boolean
   return type === undefined || type.startsWith(isStream ? EVENTS_TYPE : JSON_TYPE)
 }
 
-/** True for an error of the request itself, in the shape in which a daemon answers it. */
-export const isKnownRefusal = (status: number, body: Buffer): boolean => {
+/**
+ * Status for the client of an error of the request itself; undefined for an answer that no daemon
+ * gives. Older daemons refuse a prompt that is too long with 422.
+ */
+export const refusalStatus = (status: number, body: Buffer): number | undefined => {
   const code = codeOf(body)
-  return REQUEST_ERRORS.has(code) && code !== undefined && httpStatus(code) === status
+  if (code === undefined || !REQUEST_ERRORS.has(code)) return undefined
+  const own = httpStatus(code)
+  return status === own || (code === 'context_length_exceeded' && status === 422) ? own : undefined
 }
 
 export const createBadAnswerError = (cellId: string, status: number): ShoalError =>

@@ -4,12 +4,13 @@ import {
   type CatalogueEntry,
   type TierName,
 } from '../../shared/catalogue.ts'
+import { createMissingModelError } from '../../shared/catalogue-errors.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { tierRank } from '../quota/tier-models.ts'
 
 /**
- * Entry of the requested model, if the tier may use it this way. A model that does not exist and one
- * of a higher tier differ only in the message.
+ * Entry of the requested model. Throws `model_not_found`, and `invalid_model` when the tier may not
+ * use it, or not this way.
  */
 export const requireModel = (
   catalogue: Catalogue,
@@ -19,24 +20,18 @@ export const requireModel = (
 ): CatalogueEntry => {
   const entry = catalogue.find(model => model.id === id)
   if (entry === undefined && id === AUTO_MODEL)
-    throw new ShoalError(
-      'invalid_model',
+    throw createInvalidModelError(
       `${AUTO_MODEL} is only available for chat completions and responses`,
-      {
-        param: 'model',
-      },
     )
-  if (entry === undefined || tierRank(entry.minimum_tier) > tierRank(tier)) {
-    const why = entry === undefined ? 'does not exist' : `is not available on tier ${tier}`
-    throw new ShoalError(
-      'invalid_model',
-      `model ${JSON.stringify(id)} ${why}; GET /v1/models lists the available models`,
-      { param: 'model' },
+  if (entry === undefined) throw createMissingModelError(id)
+  if (tierRank(entry.minimum_tier) > tierRank(tier))
+    throw createInvalidModelError(
+      `model ${JSON.stringify(id)} is not available on tier ${tier}; GET /v1/models lists the available models`,
     )
-  }
   if (entry.kind !== kind)
-    throw new ShoalError('invalid_model', `model ${id} is of kind ${entry.kind}, not ${kind}`, {
-      param: 'model',
-    })
+    throw createInvalidModelError(`model ${id} is of kind ${entry.kind}, not ${kind}`)
   return entry
 }
+
+const createInvalidModelError = (message: string): ShoalError =>
+  new ShoalError('invalid_model', message, { param: 'model' })

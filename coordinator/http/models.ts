@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { type Catalogue, type CatalogueEntry, weightsLabel } from '../../shared/catalogue.ts'
-import { ShoalError } from '../../shared/errors.ts'
+import { createMissingModelError } from '../../shared/catalogue-errors.ts'
 import { ModelEntry, ModelList } from '../../shared/wire/openai.ts'
 import { modelsOfTier } from '../quota/tier-models.ts'
 import { requireKey } from './auth.ts'
@@ -55,10 +55,7 @@ export const modelRoutes: FastifyPluginAsync<ModelParts> = async (
   app.get<Show>('/v1/models/*', { config }, async (request): Promise<ModelEntry> => {
     const id = request.params['*']
     const entry = modelsOfTier(catalogue, requireKey(request).tier).find(model => model.id === id)
-    if (entry === undefined)
-      throw new ShoalError('model_not_found', `model ${JSON.stringify(id)} is not available`, {
-        param: 'model',
-      })
+    if (entry === undefined) throw createMissingModelError(id)
     return entryOf(entry)
   })
 }

@@ -83,7 +83,7 @@ t.test('unmodified client libraries', async t => {
         for (const [asker, request, status, code] of [
           [strangers[index], ask, 401, 'auth_required'],
           [free[index], { ...ask, model: 'model-e:70b' }, 422, 'invalid_model'],
-          [library, { ...ask, text: 'word '.repeat(3000) }, 422, 'context_length_exceeded'],
+          [library, { ...ask, text: 'word '.repeat(3000) }, 400, 'context_length_exceeded'],
         ] as const)
           for (const call of [asker?.chat, asker?.stream]) {
             const error = await call?.(request).then(

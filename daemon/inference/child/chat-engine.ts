@@ -14,7 +14,7 @@ import type { Slot } from './slot.ts'
 import { pickSlot } from './slots.ts'
 import { TemplateThread } from './template-thread.ts'
 import { type ModelTokenizer, tokenizePieces } from './tokens.ts'
-import { UnservableError } from './unservable-error.ts'
+import { createTooLongError, type UnservableError } from './unservable-error.ts'
 
 /** One context with as many sequences as slots; the daemon never sends more jobs than that. */
 export class ChatEngine {
@@ -91,7 +91,7 @@ export class ChatEngine {
     const characters = charactersOf(order)
     if (characters > this.#mostCharacters)
       throw createPromptTooLongError(
-        `${characters} characters, of which ${order.contextLength} tokens hold at most ${this.#mostCharacters}`,
+        `${characters} characters, and the context holds at most ${this.#mostCharacters}`,
         order,
       )
     const read =
@@ -100,7 +100,7 @@ export class ChatEngine {
         : { prompt: rawPrompt(this.#model, this.#tokenizer, order.prompt) }
     if (read.prompt.length < order.contextLength) return read
     throw createPromptTooLongError(
-      `${read.prompt.length} tokens; the context of ${order.contextLength} tokens must hold them and the answer`,
+      `${read.prompt.length} tokens, and the context must hold the answer too`,
       order,
     )
   }
@@ -126,12 +126,15 @@ const charactersOf = ({ messages, prompt, tools = [] }: ChatOrder): number => {
   ].reduce((sum, { length }) => sum + length, 0)
 }
 
-const createPromptTooLongError = (size: string, { prompt }: ChatOrder): UnservableError => {
+const createPromptTooLongError = (
+  size: string,
+  { prompt, contextLength }: ChatOrder,
+): UnservableError => {
   const [what, param] =
     prompt === undefined
       ? ['the messages and tools have', 'messages']
       : ['the prompt has', 'prompt']
-  return new UnservableError('context_length_exceeded', `${what} ${size}`, param)
+  return createTooLongError(contextLength, `${what} ${size}`, param)
 }
 
 const openTemplate = async (

@@ -2,7 +2,7 @@ import type { LlamaEmbeddingContext, LlamaModel, Token } from 'node-llama-cpp'
 import type { EmbedOrder, LoadOrder, StepCounts } from '../protocol.ts'
 import type { Emit } from './generation.ts'
 import { isKnownToken, mostCharacters } from './model.ts'
-import { UnservableError } from './unservable-error.ts'
+import { createTooLongError, UnservableError } from './unservable-error.ts'
 import { WholeInputSlots } from './whole-input-slots.ts'
 
 /** Turns texts into vectors. */
@@ -104,12 +104,7 @@ const createInputTooLongError = (
   index: number,
   size: string,
   contextLength: number,
-): UnservableError =>
-  new UnservableError(
-    'context_length_exceeded',
-    `input ${index} ${size}, more than fits into the ${contextLength} tokens of the context`,
-    'input',
-  )
+): UnservableError => createTooLongError(contextLength, `input ${index} ${size}`, 'input')
 
 /** Length 1, as OpenAI's are. A zero vector stays. */
 const normalize = (vector: readonly number[]): Float32Array => {

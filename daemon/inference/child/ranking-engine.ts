@@ -2,7 +2,7 @@ import type { LlamaModel, LlamaRankingContext, Token } from 'node-llama-cpp'
 import type { LoadOrder, RankOrder, StepCounts } from '../protocol.ts'
 import type { Emit } from './generation.ts'
 import { mostCharacters } from './model.ts'
-import { UnservableError } from './unservable-error.ts'
+import { createTooLongError } from './unservable-error.ts'
 import { WholeInputSlots } from './whole-input-slots.ts'
 
 /** Scores documents by their relevance to a query. */
@@ -61,7 +61,11 @@ export class RankingEngine {
       const tokens = this.#tokens(document, param, contextLength)
       const length = context.calculateInputLength(query, tokens)
       if (length > contextLength)
-        throw createTooLongError(param, `and the query have ${length} tokens`, contextLength)
+        throw createTooLongError(
+          contextLength,
+          `${param} and the query have ${length} tokens`,
+          param,
+        )
       return { tokens, length }
     })
     let promptTokens = 0
@@ -80,14 +84,7 @@ export class RankingEngine {
 
   #tokens(text: string, param: string, contextLength: number): Token[] {
     if (text.length > this.#mostCharacters)
-      throw createTooLongError(param, `is ${text.length} characters long`, contextLength)
+      throw createTooLongError(contextLength, `${param} has ${text.length} characters`, param)
     return this.#model.tokenize(text, false, 'trimLeadingSpace')
   }
 }
-
-const createTooLongError = (param: string, size: string, contextLength: number): UnservableError =>
-  new UnservableError(
-    'context_length_exceeded',
-    `${param} ${size}; the model takes ${contextLength} tokens`,
-    param,
-  )

@@ -12,3 +12,15 @@ export class UnservableError extends Error {
     this.param = param
   }
 }
+
+/** Begins as OpenAI's message does: programs look for its words to shorten what they send. */
+export const createTooLongError = (
+  contextLength: number,
+  what: string,
+  param: string,
+): UnservableError =>
+  new UnservableError(
+    'context_length_exceeded',
+    `This model's maximum context length is ${contextLength} tokens. However, ${what}.`,
+    param,
+  )

@@ -1,22 +1,21 @@
 import { type Catalogue, type CatalogueEntry, weightsLabel } from '../../../shared/catalogue.ts'
+import { createMissingModelError } from '../../../shared/catalogue-errors.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { ModelEntry, ModelList } from '../../../shared/wire/openai.ts'
 import type { EngineView } from '../engine-view.ts'
 
-/** @throws ShoalError invalid_model when the cell has no such model of that kind */
+/** @throws ShoalError model_not_found, or invalid_model for a model of another kind */
 export const findModel = (
   engines: EngineView,
   id: string,
   kind: CatalogueEntry['kind'],
 ): NonNullable<ReturnType<EngineView['find']>> => {
   const found = engines.find(id)
-  if (found === undefined) throw createInvalidModelError(`no model is called ${id}`)
-  if (found.entry.kind !== kind) throw createInvalidModelError(`${id} is no ${kind} model`)
+  if (found === undefined) throw createMissingModelError(id)
+  if (found.entry.kind !== kind)
+    throw new ShoalError('invalid_model', `${id} is no ${kind} model`, { param: 'model' })
   return found
 }
-
-const createInvalidModelError = (message: string): ShoalError =>
-  new ShoalError('invalid_model', message, { param: 'model' })
 
 /** @param created unix time, seconds */
 export const modelList = (catalogue: Catalogue, created: number): ModelList => ({

@@ -229,7 +229,7 @@ t.test('an ineligible participant is refused when the conversation is created', 
   const { begin } = await scene(t, { settings: { max_participants: 3 } })
   const person = { id: 'ada', type: 'person' }
   for (const [participants, code] of [
-    [[{ id: 'model-z', type: 'model' }], 'invalid_model'],
+    [[{ id: 'model-z', type: 'model' }], 'model_not_found'],
     [[{ id: 'model-e:70b', type: 'model' }], 'invalid_model'],
     [[{ id: 'embed-a', type: 'model' }], 'invalid_model'],
     [[{ id: 'nothing', type: 'skill' }], 'invalid_request'],
@@ -244,7 +244,8 @@ t.test('an ineligible participant is refused when the conversation is created', 
     [[1, 2, 3, 4].map(n => ({ ...person, id: `p${n}` })), 'invalid_request'],
   ] as const) {
     const { status, json } = await begin({ participants })
-    t.match([status, json.error?.code], [422, code], JSON.stringify(participants))
+    const expected = code === 'model_not_found' ? 404 : 422
+    t.match([status, json.error?.code], [expected, code], JSON.stringify(participants))
   }
   t.equal((await begin({ participants: [{ id: 'auto', type: 'model' }] })).status, 201)
 })

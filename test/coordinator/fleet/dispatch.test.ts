@@ -205,9 +205,9 @@ t.test('an error of the request itself is passed on and not retried elsewhere', 
   }
   const { outcomes, url } = await rig(t, { a: refuseTooLong, b: ok }, true)
   const response = await ask(url)
-  t.equal(response.statusCode, 422)
+  t.equal(response.statusCode, 400)
   await text(response)
-  t.match(outcomes, [{ status: 'refused', cellId: 'a', httpStatus: 422 }])
+  t.match(outcomes, [{ status: 'refused', cellId: 'a', httpStatus: 400 }])
 })
 
 for (const stream of [true, false])
@@ -522,7 +522,7 @@ t.test('an answer that no daemon gives is never passed on, and another cell is a
     html(200),
     html(422),
     foreign(401, 'auth_required'),
-    foreign(404, 'model_not_found'),
+    foreign(404, 'not_found'),
     foreign(400, 'invalid_request'),
     foreign(500, 'internal'),
   ]

@@ -114,7 +114,12 @@ t.test('an inference request is refused in front of Fastify as behind it', async
       413,
       'payload_too_large',
     ],
-    ['for another model', { pieces: [VALID.replace('model-a:7b', 'none')] }, 422, 'invalid_model'],
+    [
+      'for another model',
+      { pieces: [VALID.replace('model-a:7b', 'none')] },
+      404,
+      'model_not_found',
+    ],
     ['that no cell can serve', {}, 503, 'cell_unavailable'],
     ['with a schema 32 deep, that no cell can serve', schemaOf(32), 503, 'cell_unavailable'],
     ['with a schema of any depth', schemaOf(40), 422, 'invalid_request'],

@@ -118,16 +118,16 @@ t.test('a request is counted by route, status and outcome', async t => {
       body: JSON.stringify(body),
     })
   t.equal((await ask(chat)).status, 200)
-  t.equal((await ask({ ...chat, model: 'nope' })).status, 422)
+  t.equal((await ask({ ...chat, model: 'nope' })).status, 404)
   t.equal((await fetch(`${url}/no/such/${Math.random()}`)).status, 404)
   t.equal((await fetch(`${url}/v1/models`)).status, 401)
   for (const line of [
     'shoal_http_requests_total{method="POST",route="/v1/chat/completions",status="200"} 1',
-    'shoal_http_requests_total{method="POST",route="/v1/chat/completions",status="422"} 1',
+    'shoal_http_requests_total{method="POST",route="/v1/chat/completions",status="404"} 1',
     'shoal_http_requests_total{method="GET",route="none",status="404"} 1',
     'shoal_http_requests_total{method="GET",route="/v1/models",status="401"} 1',
     'shoal_http_request_duration_seconds_count{method="GET",route="/v1/models"} 1',
-    'shoal_http_errors_total{code="invalid_model"} 1',
+    'shoal_http_errors_total{code="model_not_found"} 1',
     'shoal_http_errors_total{code="auth_required"} 1',
     'shoal_http_requests_in_flight 1',
     'shoal_inference_requests_total{model="model-a:7b",outcome="ok"} 1',

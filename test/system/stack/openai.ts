@@ -154,9 +154,9 @@ export const testOpenai = async (t: Test, { url, keys }: TestStack): Promise<voi
         'an unknown model',
         keys.free,
         { model: 'x' },
-        422,
-        'invalid_model',
-        OpenAI.UnprocessableEntityError,
+        404,
+        'model_not_found',
+        OpenAI.NotFoundError,
       ],
       [
         'a bad body',
@@ -183,9 +183,9 @@ export const testOpenai = async (t: Test, { url, keys }: TestStack): Promise<voi
         'a prompt that does not fit',
         keys.free,
         { messages: question('word '.repeat(5000)) },
-        422,
+        400,
         'context_length_exceeded',
-        OpenAI.UnprocessableEntityError,
+        OpenAI.BadRequestError,
       ],
     ] as const) {
       const error = await ask(key, request).catch((error: APIError) => error)
