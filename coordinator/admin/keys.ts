@@ -16,6 +16,7 @@ interface KeyOptions {
   kind: KeyKind
   role: Role[]
   label: string
+  strict?: boolean
   expiresDays?: number
 }
 
@@ -32,6 +33,7 @@ export const addKeyCommands = (key: Command, onStore: OnStore): void => {
     .addOption(choice('--kind <kind>', KEY_KINDS).default('person'))
     .addOption(choice('--role <role...>', ROLES).default(['client']))
     .option('--label <text>', 'purpose of the key', '')
+    .option('--strict', 'refuse inference requests with fields that shoal would ignore')
     .option('--expires-days <days>', 'lifetime of the key in days', parseCount)
     .action((options: KeyOptions) =>
       onStore(async (store, by) => {
@@ -71,5 +73,6 @@ const specOf = (options: KeyOptions, now: number) => ({
   kind: options.kind,
   roles: options.role,
   label: options.label,
+  ...(options.strict && { strict: true }),
   ...(options.expiresDays === undefined ? {} : { expiresAt: now + options.expiresDays * DAY_MS }),
 })

@@ -17,6 +17,7 @@ export const keyView = (key: Key) => ({
   roles: key.roles,
   kind: key.kind,
   label: key.label,
+  strict: key.strict === true,
   created_at: isoOrNull(key.createdAt),
   expires_at: isoOrNull(key.expiresAt),
   revoked_at: isoOrNull(key.revokedAt),

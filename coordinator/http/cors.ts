@@ -27,6 +27,7 @@ const EXPOSED = [
   'x-shoal-cell',
   'x-shoal-max-tokens',
   'x-shoal-cascade',
+  'x-shoal-ignored',
   'idempotency-replayed',
   'deprecation',
   'sunset',

@@ -13,6 +13,7 @@ import { toShoalError, writeError } from './errors.ts'
 import { type GrowBody, type HttpExchange, newExchange, readBody } from './exchange.ts'
 import { parseJsonBody, SCHEMA_DEPTH } from './json-body.ts'
 import { watchAnswer } from './measure.ts'
+import { isOllamaPath } from './ollama/ollama-error.ts'
 import { putInFront, type RequestHandler } from './put-in-front.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { headerCheck } from './safety.ts'
@@ -82,6 +83,8 @@ export class DirectRouter {
   #handler(path: string, handle: (exchange: HttpExchange) => Promise<void>): RequestHandler {
     const { figures } = this.#parts
     const route = figures.route('POST', path)
+    // curl sends JSON as a form, and Ollama's server does not look at the type
+    const rules = { limitBytes: this.#limitBytes, isAnyType: isOllamaPath(path) }
     return (request, response) => {
       watchAnswer(figures, route, response)
       const exchange = newExchange(path, this.#proxies.clientAddress(request), request, response)
@@ -100,8 +103,8 @@ export class DirectRouter {
       try {
         this.#check(request)
         const waiting = this.#authenticate(exchange)
-        if (waiting === undefined) readBody(request, this.#limitBytes, grow, take)
-        else waiting.then(() => readBody(request, this.#limitBytes, grow, take)).catch(refuse)
+        if (waiting === undefined) readBody(request, rules, grow, take)
+        else waiting.then(() => readBody(request, rules, grow, take)).catch(refuse)
       } catch (error) {
         refuse(error)
       }

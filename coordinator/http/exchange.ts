@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import { decodeBody } from '../../shared/decode-body.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { JSON_TYPE } from '../../shared/json-type.ts'
+import type { Ignored } from '../../shared/wire/ignored.ts'
 import type { Share } from '../budgets/budget.ts'
 import type { ClientResponse } from '../fleet/client-response.ts'
 import type { Key } from '../keys/key.ts'
@@ -21,8 +22,10 @@ export interface HttpExchange<R extends ClientResponse = ClientResponse> {
   /** The tenant it acts for: asked by X-SVC-Tenant, else the key's home. */
   tenantId: string
   body: unknown
-  /** Unparsed bytes of the body. */
+  /** Bytes of the body, as sent or, where fields were left out, written anew. */
   rawBody: Buffer
+  /** What the request has and nobody reads; the answer names it. */
+  ignored?: readonly Ignored[]
   /** Share of a large body in the memory for bodies. */
   bodyShare?: Share | undefined
   response: R
@@ -57,6 +60,12 @@ export type GrowBody = (
   onReclaim: (refusal: ShoalError) => void,
 ) => ShoalError | undefined
 
+interface BodyRules {
+  limitBytes: number
+  /** True where clients send JSON under any content type, or none. */
+  isAnyType: boolean
+}
+
 /**
  * Reads a body of bounded size to its end, while `grow` has no refusal for the bytes that it has.
  * `done` is given undefined when there is none, and is called again with the refusal when the
@@ -65,14 +74,14 @@ export type GrowBody = (
  */
 export const readBody = (
   request: IncomingMessage,
-  limitBytes: number,
+  { limitBytes, isAnyType }: BodyRules,
   grow: GrowBody,
   done: (error: Error | undefined, body?: Buffer) => void,
 ): void => {
   const { 'content-type': type, 'content-length': length = '0' } = request.headers
   const isEmpty = length === '0' && request.headers['transfer-encoding'] === undefined
   if (isEmpty && type === undefined) done(undefined)
-  else if (type === undefined || !JSON_TYPE.test(type)) done(wrongType())
+  else if (!isAnyType && (type === undefined || !JSON_TYPE.test(type))) done(wrongType())
   else if (Number(length) > limitBytes) done(tooLarge())
   else
     try {

@@ -1,48 +1,31 @@
-import type * as z from 'zod'
-import { ShoalError } from '../../shared/errors.ts'
-import { firstIssue } from '../../shared/first-issue.ts'
+import { CHAT_RULES } from '../../shared/wire/chat-rules.ts'
 import {
+  COMPLETION_RULES,
   Completion,
   CompletionChunk,
   CompletionRequest,
-  findContradiction,
-  findUnsupportedParameter,
 } from '../../shared/wire/completions.ts'
 import {
   ChatCompletion,
   ChatCompletionChunk,
   ChatRequest,
+  EMBEDDING_RULES,
   EmbeddingAnswer,
   EmbeddingRequest,
-  findUnsupportedField,
 } from '../../shared/wire/openai.ts'
-import { RerankAnswer, RerankRequest, RerankRequestV2 } from '../../shared/wire/rerank.ts'
+import {
+  RERANK_RULES,
+  RERANK_RULES_V2,
+  RerankAnswer,
+  RerankRequest,
+  RerankRequestV2,
+} from '../../shared/wire/rerank.ts'
 import { ModelResponse, ResponseEvent } from '../../shared/wire/response.ts'
-import { findRequestIssue, ResponsesRequest } from '../../shared/wire/responses.ts'
-import { findUnsupported } from '../../shared/wire/responses-unsupported.ts'
+import { ResponsesRequest } from '../../shared/wire/responses.ts'
+import { RESPONSES_RULES } from '../../shared/wire/responses-rules.ts'
 import type { DirectRouter } from './direct-router.ts'
 import { Inference, type InferenceParts } from './inference.ts'
-
-interface Problem {
-  param: string | undefined
-  message: string
-}
-
-/** Validates a body. Throws `invalid_request`. */
-export const parseBody = <T extends z.ZodType>(
-  schema: T,
-  body: unknown,
-  issueOf: (error: z.ZodError, body: unknown) => Problem = firstIssue,
-): z.output<T> => {
-  const result = schema.safeParse(body)
-  if (result.success) return result.data
-  throw refusal('invalid_request', issueOf(result.error, body))
-}
-
-const refusal = (
-  code: 'invalid_request' | 'unsupported_parameter',
-  { param, message }: Problem,
-): ShoalError => new ShoalError(code, message, param === undefined ? {} : { param })
+import { takeBody } from './take-body.ts'
 
 const CHAT = {
   id: 'create-chat-completion',
@@ -102,48 +85,34 @@ export const inferenceRoutes = (straight: DirectRouter, parts: InferenceParts): 
   const inference = new Inference(parts)
 
   straight.post('/v1/chat/completions', CHAT, async exchange => {
-    const body = parseBody(ChatRequest, exchange.body)
-    const unserved = findUnsupportedField(body)
-    if (unserved !== undefined)
-      throw new ShoalError('unsupported_parameter', `${unserved} is not supported`, {
-        param: unserved,
-      })
-    await inference.infer(exchange, 'chat', { model: body.model, stream: body.stream === true })
+    const { model, stream } = takeBody(exchange, CHAT_RULES)
+    await inference.infer(exchange, 'chat', { model, stream: stream === true })
   })
 
   straight.post('/v1/responses', RESPONSES, async exchange => {
-    const body = parseBody(ResponsesRequest, exchange.body, error =>
-      findRequestIssue(exchange.body, error),
-    )
-    const unserved = findUnsupported(body)
-    if (unserved) throw refusal('unsupported_parameter', unserved)
-    await inference.infer(exchange, 'chat', { model: body.model, stream: body.stream === true })
+    const { model, stream } = takeBody(exchange, RESPONSES_RULES)
+    await inference.infer(exchange, 'chat', { model, stream: stream === true })
   })
 
   straight.post('/v1/completions', COMPLETION, async exchange => {
-    const body = parseBody(CompletionRequest, exchange.body)
-    const unserved = findUnsupportedParameter(body)
-    if (unserved) throw refusal('unsupported_parameter', unserved)
-    const wrong = findContradiction(body)
-    if (wrong) throw refusal('invalid_request', wrong)
-    const { model, stream } = body
+    const { model, stream } = takeBody(exchange, COMPLETION_RULES)
     await inference.infer(exchange, 'chat', { model, stream: stream === true, auto: false })
   })
 
   straight.post('/v1/embeddings', EMBEDDINGS, async exchange => {
-    const body = parseBody(EmbeddingRequest, exchange.body)
-    await inference.infer(exchange, 'embedding', { model: body.model, stream: false })
+    const { model } = takeBody(exchange, EMBEDDING_RULES)
+    await inference.infer(exchange, 'embedding', { model, stream: false })
   })
 
   straight.post(RERANK_PATH, RERANK, async exchange => {
-    const body = parseBody(RerankRequest, exchange.body)
-    await inference.infer(exchange, 'rerank', { model: body.model, stream: false })
+    const { model } = takeBody(exchange, RERANK_RULES)
+    await inference.infer(exchange, 'rerank', { model, stream: false })
   })
 
   straight.post('/v2/rerank', RERANK_V2, async exchange => {
-    const body = parseBody(RerankRequestV2, exchange.body)
+    const { model } = takeBody(exchange, RERANK_RULES_V2)
     // a cell answers both versions at one path, with the fields of both
     exchange.route = RERANK_PATH
-    await inference.infer(exchange, 'rerank', { model: body.model, stream: false })
+    await inference.infer(exchange, 'rerank', { model, stream: false })
   })
 }

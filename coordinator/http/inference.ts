@@ -25,6 +25,7 @@ import type { HttpExchange } from './exchange.ts'
 import { bodyFor, type InferenceCall, linkHeaders, once } from './inference-call.ts'
 import { createInferenceRecord, type InferenceRecordParts } from './inference-record.ts'
 import { requireModel } from './model-access.ts'
+import { nameIgnored } from './take-body.ts'
 import { traceInference } from './trace-inference.ts'
 
 export interface InferenceParts extends InferenceRecordParts {
@@ -123,7 +124,10 @@ export class Inference {
         startedAt,
         startedMs,
         admission,
-        answerHeaders: headers instanceof Promise ? await headers : headers,
+        answerHeaders: nameIgnored(
+          headers instanceof Promise ? await headers : headers,
+          exchange.ignored,
+        ),
         body: steps.length > 0 ? bodyFor(exchange.body) : once(exchange.rawBody),
         affinity: affinityOf(exchange.body, this.#affinityPrefixChars),
         stream: asked.stream,

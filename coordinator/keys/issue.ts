@@ -31,8 +31,8 @@ export const addKey = async (
   const { id, text, digest } = newSecret(KEY_PREFIX)
   const row = createKeyRow(id, digest, spec, now)
   await trx.insertInto('keys').values(row).execute()
-  const { tier, roles, kind, label, personId, furtherTenants } = spec
-  const details = { tier, roles, kind, label, personId, furtherTenants }
+  const { tier, roles, kind, label, personId, furtherTenants, strict } = spec
+  const details = { tier, roles, kind, label, personId, furtherTenants, ...(strict && { strict }) }
   await recordKey(trx, row, { ...by, at: now, action: 'key.create' }, details)
   return { key: toKey(row), secret: text }
 }

@@ -27,6 +27,8 @@ export const KeySpec = z.strictObject({
   roles: z.array(z.enum(ROLES)).min(1).default(['client']),
   kind: z.enum(KEY_KINDS).default('person'),
   label: z.string().max(200).default(''),
+  /** Refuses inference requests with fields that would be ignored otherwise. */
+  strict: z.boolean().exactOptional(),
   /** Unix time in milliseconds. */
   expiresAt: z.int().positive().exactOptional(),
 })
@@ -90,6 +92,7 @@ export const toKey = (row: KeyRow): Key => ({
   roles: JSON.parse(row.roles_json),
   kind: row.kind as KeyKind,
   label: row.label,
+  ...(row.strict === 1 && { strict: true }),
   createdAt: row.created_at,
   ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
   ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
@@ -117,4 +120,5 @@ export const createKeyRow = (
     expires_at: spec.expiresAt ?? null,
     revoked_at: null,
     last_used_at: null,
+    strict: spec.strict ? 1 : null,
   }) satisfies KeyRow

@@ -77,3 +77,7 @@ export const visitorRequests = async ({ schema }: Kysely<unknown>): Promise<void
     .columns(['address_digest', 'at'])
     .execute()
 }
+
+export const strictKeys = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema.alterTable('keys').addColumn('strict', 'bigint').execute()
+}

@@ -41,6 +41,8 @@ export interface KeyRow {
   expires_at: number | null
   revoked_at: number | null
   last_used_at: number | null
+  /** 1 for a key whose inference requests are refused for fields that nobody reads. */
+  strict: number | null
 }
 
 /** Claim of a visitor who requested a key; the holder of the claim token can reveal the key. */

@@ -33,6 +33,7 @@ import {
   keyClaims,
   keyTables,
   ledgerTables,
+  strictKeys,
   visitorRequests,
 } from './key-migrations.ts'
 import { graphLayerTables, graphLearningTables } from './knowledge-migrations.ts'
@@ -158,4 +159,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0123_flow_run_indexes': { up: flowRunIndexes, compatibleFrom: '0.1.0' },
   '0124_logged_minutes': { up: db => loggedMinutes(db, engine), compatibleFrom: '0.1.0' },
   '0125_slowed_webhooks': { up: slowedWebhooks, compatibleFrom: '0.1.0' },
+  '0130_strict_keys': { up: strictKeys, compatibleFrom: '0.1.0' },
 })

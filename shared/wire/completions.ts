@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { FinishReason, Sampling, Usage } from './openai.ts'
 import { optional } from './optional.ts'
+import type { Problem, RequestRules } from './read-request.ts'
+import { findTooManyBiases, nameSamplers } from './sampling-rules.ts'
 
 /**
  * Legacy completions of the OpenAI REST API (openai/openai-openapi: CreateCompletionRequest,
@@ -11,7 +13,7 @@ const MAX_TOKEN_IDS = 131_072
 
 const Tokens = z.array(z.int().min(0)).min(1).max(MAX_TOKEN_IDS)
 
-export const CompletionRequest = z.strictObject({
+export const CompletionRequest = z.object({
   model: z.string().min(1).max(128),
   /** A string, strings, a list of token ids, or lists of them. */
   prompt: z.union(
@@ -25,7 +27,7 @@ export const CompletionRequest = z.strictObject({
   ),
   stream: optional(z.boolean()),
   stream_options: optional(
-    z.strictObject({
+    z.object({
       include_usage: z.boolean().exactOptional(),
       include_obfuscation: z.boolean().exactOptional(),
     }),
@@ -50,9 +52,7 @@ export type CompletionRequest = z.infer<typeof CompletionRequest>
 const MAX_COMPLETIONS = 128
 
 /** First unsupported parameter of a valid request, and the reason. */
-export const findUnsupportedParameter = (
-  request: CompletionRequest,
-): { param: string; message: string } | undefined => {
+const findUnsupported = (request: CompletionRequest): Problem | undefined => {
   const { suffix, n, best_of: bestOf, stream } = request
   const made = bestOf ?? n ?? 1
   if (suffix) return { param: 'suffix', message: 'suffix is not supported: no model inserts text' }
@@ -62,9 +62,7 @@ export const findUnsupportedParameter = (
 }
 
 /** First contradiction between parameters of a request. */
-export const findContradiction = (
-  request: CompletionRequest,
-): { param: string; message: string } | undefined => {
+const findContradiction = (request: CompletionRequest): Problem | undefined => {
   const { n, best_of: bestOf, stream, stream_options: streamOptions } = request
   if (streamOptions && stream !== true)
     return { param: 'stream_options', message: 'stream_options needs stream: true' }
@@ -72,7 +70,14 @@ export const findContradiction = (
     return { param: 'best_of', message: 'best_of must not be less than n' }
   if (promptsOf(request).length * (bestOf ?? n ?? 1) > MAX_COMPLETIONS)
     return { param: 'prompt', message: `more than ${MAX_COMPLETIONS} choices in one request` }
-  return undefined
+  return findTooManyBiases(request)
+}
+
+export const COMPLETION_RULES: RequestRules<CompletionRequest> = {
+  schema: CompletionRequest,
+  findUnsupported,
+  findContradiction,
+  simplify: nameSamplers,
 }
 
 /** Splits the request into its single prompts. */

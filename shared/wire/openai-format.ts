@@ -3,11 +3,11 @@ import { JsonSchema } from './openai-tools.ts'
 
 /** openai/openai-openapi: `response_format` of CreateChatCompletionRequest. */
 export const ResponseFormat = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('text') }),
-  z.strictObject({ type: z.literal('json_object') }),
-  z.strictObject({
+  z.object({ type: z.literal('text') }),
+  z.object({ type: z.literal('json_object') }),
+  z.object({
     type: z.literal('json_schema'),
-    json_schema: z.strictObject({
+    json_schema: z.object({
       name: z.string().regex(/^[\w-]{1,64}$/),
       description: z.string().nullable().exactOptional(),
       /** JSON Schema of the answer; any JSON object is valid if absent. */

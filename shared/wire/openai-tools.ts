@@ -15,9 +15,9 @@ export type JsonSchema = z.infer<typeof JsonSchema>
 /** OpenAI's limit. */
 export const MAX_TOOLS = 128
 
-export const FunctionTool = z.strictObject({
+export const FunctionTool = z.object({
   type: z.literal('function'),
-  function: z.strictObject({
+  function: z.object({
     name: FunctionName,
     description: z.string().nullable().exactOptional(),
     /** JSON Schema of the arguments; the function takes none if absent. */
@@ -27,18 +27,18 @@ export const FunctionTool = z.strictObject({
 })
 export type FunctionTool = z.infer<typeof FunctionTool>
 
-const NamedFunction = z.strictObject({
+const NamedFunction = z.object({
   type: z.literal('function'),
-  function: z.strictObject({ name: FunctionName }),
+  function: z.object({ name: FunctionName }),
 })
 
 export const ToolChoice = z.union(
   [
     z.enum(['none', 'auto', 'required']),
     NamedFunction,
-    z.strictObject({
+    z.object({
       type: z.literal('allowed_tools'),
-      allowed_tools: z.strictObject({
+      allowed_tools: z.object({
         mode: z.enum(['auto', 'required']),
         tools: z.array(NamedFunction).min(1).max(MAX_TOOLS),
       }),
@@ -52,10 +52,10 @@ export const ToolChoice = z.union(
 export type ToolChoice = z.infer<typeof ToolChoice>
 
 /** A call in a message. `arguments` is JSON text as the model wrote it. */
-export const ToolCall = z.strictObject({
+export const ToolCall = z.object({
   id: z.string().min(1).max(128),
   type: z.literal('function'),
-  function: z.strictObject({ name: FunctionName, arguments: z.string() }),
+  function: z.object({ name: FunctionName, arguments: z.string() }),
 })
 export type ToolCall = z.infer<typeof ToolCall>
 

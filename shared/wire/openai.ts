@@ -3,6 +3,7 @@ import { ResponseFormat } from './openai-format.ts'
 import { ChoiceLogprobs } from './openai-logprobs.ts'
 import {
   FunctionTool,
+  JsonSchema,
   MAX_TOOLS,
   SentToolCall,
   ToolCall,
@@ -11,36 +12,32 @@ import {
 } from './openai-tools.ts'
 import { optional } from './optional.ts'
 import { PROMPT_CACHE } from './prompt-cache.ts'
+import type { RequestRules } from './read-request.ts'
 
 /**
  * Request and answer shapes of the OpenAI REST API as far as shoal supports them
  * (openai/openai-openapi: CreateChatCompletionRequest, CreateEmbeddingRequest and their answers),
- * and `system` of our own interface. Requests are strict: an unknown field is refused by name.
+ * and `system` of our own interface. A field that a request has and no schema names is ignored:
+ * `readRequest`.
  */
 /** Bounds prevent a hostile body from being checked element by element. */
 const MAX_PARTS = 4096
 const MAX_TOKEN_IDS = 131_072
 
-const TextPart = z.strictObject({ type: z.literal('text'), text: z.string() })
+const TextPart = z.object({ type: z.literal('text'), text: z.string() })
 
 const Content = z.union([z.string(), z.array(TextPart).min(1).max(MAX_PARTS)], {
   error: 'must be a string or an array of text parts',
 })
 
-/** Empty list, which some libraries write for a field that the answer did not have. */
-const Nothing = z
-  .array(z.unknown())
-  .max(0, { error: 'must be empty: it is not supported' })
-  .nullable()
-
 export const ChatMessage = z.discriminatedUnion('role', [
-  z.strictObject({
+  z.object({
     role: z.enum(['system', 'developer']),
     content: Content,
     name: z.string().exactOptional(),
   }),
-  z.strictObject({ role: z.literal('user'), content: Content, name: z.string().exactOptional() }),
-  z.strictObject({
+  z.object({ role: z.literal('user'), content: Content, name: z.string().exactOptional() }),
+  z.object({
     role: z.literal('assistant'),
     content: Content.nullable().exactOptional(),
     name: z.string().nullable().exactOptional(),
@@ -49,11 +46,11 @@ export const ChatMessage = z.discriminatedUnion('role', [
     audio: z.null().exactOptional(),
     function_call: z.null().exactOptional(),
     tool_calls: z.array(SentToolCall).max(MAX_TOOLS).nullable().exactOptional(),
-    annotations: Nothing.exactOptional(),
+    annotations: z.array(z.unknown()).nullable().exactOptional(),
     // OpenAI's client stores the parsed value beside the text and sends it back too
     parsed: z.unknown().exactOptional(),
   }),
-  z.strictObject({
+  z.object({
     role: z.literal('tool'),
     content: Content,
     tool_call_id: z.string().min(1).max(128),
@@ -61,6 +58,9 @@ export const ChatMessage = z.discriminatedUnion('role', [
   }),
 ])
 export type ChatMessage = z.infer<typeof ChatMessage>
+
+/** OpenAI takes four; editors send more. */
+export const MAX_STOPS = 16
 
 /** Sampling parameters that every engine must honour exactly. */
 export const Sampling = {
@@ -76,15 +76,17 @@ export const Sampling = {
       .max(2 ** 63)
       .refine(Number.isInteger, { error: 'must be an integer' }),
   ),
-  stop: optional(z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(4)])),
+  stop: optional(z.union([z.string().min(1), z.array(z.string().min(1)).min(1).max(MAX_STOPS)])),
   frequency_penalty: optional(z.number().min(-2).max(2)),
   presence_penalty: optional(z.number().min(-2).max(2)),
-  /** Keeps the k likeliest tokens; not OpenAI's. 0 keeps all. */
-  top_k: optional(z.int().min(0).max(1_000_000)),
+  /** Keeps the k likeliest tokens; not OpenAI's. 0 keeps all, and so does vLLM's -1. */
+  top_k: optional(z.int().min(-1).max(1_000_000)),
   /** Keeps tokens of at least this share of the likeliest one's probability; not OpenAI's. */
   min_p: optional(z.number().min(0).max(1)),
   /** Divides the logits of tokens that the answer has already; not OpenAI's. 1 changes nothing. */
   repeat_penalty: optional(z.number().positive().max(10)),
+  /** vLLM's name of `repeat_penalty`. */
+  repetition_penalty: optional(z.number().positive().max(10)),
   /** Maps a token id (decimal string) to a bias from -100 to 100. */
   logit_bias: optional(z.record(z.string().regex(/^\d{1,7}$/), z.number().min(-100).max(100))),
 }
@@ -109,11 +111,15 @@ const Refused = {
   function_call: optional(z.unknown()),
   modalities: optional(z.array(z.string())),
   audio: optional(z.unknown()),
-  prediction: optional(z.unknown()),
-  web_search_options: optional(z.unknown()),
   reasoning_effort: optional(z.string()),
   verbosity: optional(z.string()),
   moderation: optional(z.unknown()),
+}
+
+/** Fields of other servers that ask for what `response_format` asks for. */
+const Extensions = {
+  /** A JSON Schema (vLLM). */
+  guided_json: optional(JsonSchema),
 }
 
 /** Fields that only label or route a request; accepted and ignored. */
@@ -126,14 +132,14 @@ const Labels = {
   ...PROMPT_CACHE,
 }
 
-export const ChatRequest = z.strictObject({
+export const ChatRequest = z.object({
   model: z.string().min(1).max(128),
   messages: z.array(ChatMessage).min(1).max(4096),
   /** Text placed before the messages, from our own interface. */
   system: optional(z.string()),
   stream: optional(z.boolean()),
   stream_options: optional(
-    z.strictObject({
+    z.object({
       include_usage: z.boolean().exactOptional(),
       include_obfuscation: z.boolean().exactOptional(),
     }),
@@ -143,33 +149,12 @@ export const ChatRequest = z.strictObject({
   ...Sampling,
   ...Shape,
   ...Refused,
+  ...Extensions,
   ...Labels,
 })
 export type ChatRequest = z.infer<typeof ChatRequest>
 
-/** Neutral values of unsupported fields; any other value is `unsupported_parameter`. */
-const neutral: Record<keyof typeof Refused, (value: unknown) => boolean> = {
-  functions: value => Array.isArray(value) && value.length === 0,
-  function_call: value => value === 'none' || value === 'auto',
-  modalities: value => Array.isArray(value) && value.every(item => item === 'text'),
-  audio: () => false,
-  prediction: () => false,
-  web_search_options: () => false,
-  reasoning_effort: value => value === 'none',
-  verbosity: value => value === 'medium',
-  moderation: () => false,
-}
-
-const NEUTRAL = Object.entries(neutral)
-
-/** First field of a valid request that asks for an unsupported feature. */
-export const findUnsupportedField = (request: ChatRequest): string | undefined =>
-  NEUTRAL.find(([name, isNeutral]) => {
-    const value = request[name as keyof typeof Refused]
-    return value !== undefined && value !== null && !isNeutral(value)
-  })?.[0]
-
-export const EmbeddingRequest = z.strictObject({
+export const EmbeddingRequest = z.object({
   model: z.string().min(1).max(128),
   /** A string, strings, a list of token ids, or lists of them. */
   input: z.union(
@@ -189,6 +174,8 @@ export const EmbeddingRequest = z.strictObject({
   user: optional(z.string().max(512)),
 })
 export type EmbeddingRequest = z.infer<typeof EmbeddingRequest>
+
+export const EMBEDDING_RULES: RequestRules<EmbeddingRequest> = { schema: EmbeddingRequest }
 
 export const Usage = z.object({
   prompt_tokens: z.int().nonnegative(),

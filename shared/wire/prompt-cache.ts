@@ -9,7 +9,7 @@ export const PROMPT_CACHE = {
   prompt_cache_key: optional(z.string().max(512)),
   prompt_cache_retention: optional(z.string().max(64)),
   prompt_cache_options: optional(
-    z.strictObject({
+    z.object({
       mode: optional(z.enum(['implicit', 'explicit'])),
       ttl: optional(z.string().max(64)),
     }),

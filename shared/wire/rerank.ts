@@ -1,21 +1,21 @@
 import * as z from 'zod'
 import { optional } from './optional.ts'
+import type { RequestRules } from './read-request.ts'
 
 /**
  * Request and answer of `POST /v1/rerank`, in the shape that Jina (api.jina.ai/v1/rerank) and Cohere
- * (docs.cohere.com, v1/rerank) have in common. Requests are strict: an unknown field is refused by
- * name.
+ * (docs.cohere.com, v1/rerank) have in common.
  */
 const MAX_DOCUMENTS = 1000
 
 const Text = z.string().min(1)
 
-export const RerankRequest = z.strictObject({
+export const RerankRequest = z.object({
   model: z.string().min(1).max(128),
   query: Text,
   documents: z
     .array(
-      z.union([Text, z.strictObject({ text: Text })], {
+      z.union([Text, z.object({ text: Text })], {
         error: 'must be a non-empty string, or an object with a non-empty `text`',
       }),
     )
@@ -29,15 +29,21 @@ export const RerankRequest = z.strictObject({
 })
 export type RerankRequest = z.infer<typeof RerankRequest>
 
+export const RERANK_RULES: RequestRules<RerankRequest> = { schema: RerankRequest }
+
 /**
  * Request of `POST /v2/rerank` in the shape of Cohere (docs.cohere.com, v2/rerank): one of
- * `/v1/rerank`, with fewer fields. Its `max_tokens_per_doc` is refused, as documents are never cut.
+ * `/v1/rerank`, with fewer fields. Its `max_tokens_per_doc` is ignored, as documents are never cut.
  */
 export const RerankRequestV2 = RerankRequest.pick({
   model: true,
   query: true,
   top_n: true,
 }).extend({ documents: z.array(Text).min(1).max(MAX_DOCUMENTS) })
+
+export const RERANK_RULES_V2: RequestRules<z.infer<typeof RerankRequestV2>> = {
+  schema: RerankRequestV2,
+}
 
 export const RerankAnswer = z.object({
   id: z.string().describe('`rerank-…`'),

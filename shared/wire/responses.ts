@@ -2,11 +2,12 @@ import * as z from 'zod'
 import { firstIssue } from '../first-issue.ts'
 import { optional } from './optional.ts'
 import { PROMPT_CACHE } from './prompt-cache.ts'
+import type { Problem } from './read-request.ts'
 
 /**
  * Request of OpenAI's Responses API as far as shoal supports it (openai/openai-openapi,
- * CreateResponse; openresponses.org). Requests are strict; item types that no model here supports
- * are parsed, so that the refusal can name them.
+ * CreateResponse; openresponses.org). Item types that no model here supports are parsed, so that the
+ * refusal can name them.
  */
 const MAX_ITEMS = 4096
 const MAX_PARTS = 4096
@@ -38,7 +39,7 @@ const Kept = {
   status: optional(z.enum(['in_progress', 'completed', 'incomplete'])),
 }
 
-export const InputMessage = z.strictObject({
+export const InputMessage = z.object({
   type: z.literal('message').exactOptional(),
   role: z.enum(['user', 'assistant', 'system', 'developer']),
   content: ItemContent,
@@ -47,7 +48,7 @@ export const InputMessage = z.strictObject({
 })
 export type InputMessage = z.infer<typeof InputMessage>
 
-const InputCall = z.strictObject({
+const InputCall = z.object({
   type: z.literal('function_call'),
   call_id: z.string().min(1).max(128),
   name: Name,
@@ -56,7 +57,7 @@ const InputCall = z.strictObject({
 })
 type InputCall = z.infer<typeof InputCall>
 
-const InputCallOutput = z.strictObject({
+const InputCallOutput = z.object({
   type: z.literal('function_call_output'),
   call_id: z.string().min(1).max(128),
   output: ItemContent,
@@ -69,7 +70,7 @@ const OtherItem = otherType('message', 'function_call', 'function_call_output')
 const InputItem = z.union([InputMessage, InputCall, InputCallOutput, OtherItem])
 export type InputItem = z.infer<typeof InputItem>
 
-export const ResponsesFunction = z.strictObject({
+export const ResponsesFunction = z.object({
   type: z.literal('function'),
   name: Name,
   description: optional(z.string()),
@@ -78,29 +79,26 @@ export const ResponsesFunction = z.strictObject({
 })
 export type ResponsesFunction = z.infer<typeof ResponsesFunction>
 
-const ResponsesTool = z.union([ResponsesFunction, otherType('function')])
-
 const ToolChoiceMode = z.enum(['none', 'auto', 'required'])
-const NamedTool = z.strictObject({ type: z.literal('function'), name: Name })
+const NamedTool = z.object({ type: z.literal('function'), name: Name })
 
 const ResponsesToolChoice = z.union(
   [
     ToolChoiceMode,
     NamedTool,
-    z.strictObject({
+    z.object({
       type: z.literal('allowed_tools'),
       mode: z.enum(['auto', 'required']),
       tools: z.array(NamedTool).min(1).max(MAX_TOOLS),
     }),
-    otherType('function', 'allowed_tools'),
   ],
   { error: 'must be none, auto, required, or an object with a type' },
 )
 
 export const TextFormat = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('text') }),
-  z.strictObject({ type: z.literal('json_object') }),
-  z.strictObject({
+  z.object({ type: z.literal('text') }),
+  z.object({ type: z.literal('json_object') }),
+  z.object({
     type: z.literal('json_schema'),
     name: Name,
     schema: JsonSchema,
@@ -110,7 +108,7 @@ export const TextFormat = z.discriminatedUnion('type', [
 ])
 export type TextFormat = z.infer<typeof TextFormat>
 
-export const ResponsesRequest = z.strictObject({
+export const ResponsesRequest = z.object({
   model: z.string().min(1).max(128),
   input: z.union([z.string(), z.array(InputItem).min(1).max(MAX_ITEMS)], {
     error: 'must be a string or a non-empty array of items',
@@ -118,15 +116,15 @@ export const ResponsesRequest = z.strictObject({
   /** System message placed before the input. */
   instructions: optional(z.string()),
   stream: optional(z.boolean()),
-  stream_options: optional(z.strictObject({ include_obfuscation: z.boolean().exactOptional() })),
+  stream_options: optional(z.object({ include_obfuscation: z.boolean().exactOptional() })),
   max_output_tokens: optional(z.int().min(1)),
   temperature: optional(z.number().min(0).max(2)),
   top_p: optional(z.number().gt(0).max(1)),
   presence_penalty: optional(z.number().min(-2).max(2)),
   frequency_penalty: optional(z.number().min(-2).max(2)),
   top_logprobs: optional(z.int().min(0).max(20)),
-  text: optional(z.strictObject({ format: optional(TextFormat), verbosity: optional(z.string()) })),
-  tools: optional(z.array(ResponsesTool).max(MAX_TOOLS)),
+  text: optional(z.object({ format: optional(TextFormat), verbosity: optional(z.string()) })),
+  tools: optional(z.array(ResponsesFunction).max(MAX_TOOLS)),
   tool_choice: optional(ResponsesToolChoice),
   parallel_tool_calls: optional(z.boolean()),
   /** Fields that the answer has anyway, and `message.output_text.logprobs`. */
@@ -150,22 +148,14 @@ export const ResponsesRequest = z.strictObject({
 })
 export type ResponsesRequest = z.infer<typeof ResponsesRequest>
 
-/** First issue of a body that does not parse; items and tools are checked by their type. */
-export const findRequestIssue = (
-  body: unknown,
-  error: z.ZodError,
-): { param: string | undefined; message: string } => {
-  const { input, tools } = Object(body) as { input?: unknown; tools?: unknown }
-  const findIssue = (list: unknown, name: string, schemaOf: (type: unknown) => z.ZodType) =>
-    (Array.isArray(list) ? list : []).flatMap((item, index) => {
-      const result = schemaOf(Object(item).type).safeParse(item)
-      return result.success ? [] : [prefixIssue(`${name}.${index}`, firstIssue(result.error, item))]
-    })[0]
-  return (
-    findIssue(input, 'input', itemSchema) ??
-    findIssue(tools, 'tools', toolSchema) ??
-    firstIssue(error, body)
-  )
+/** First issue of a body that does not parse; items are checked by their type. */
+export const findRequestIssue = (error: z.ZodError, body: unknown): Problem => {
+  const { input } = Object(body) as { input?: unknown }
+  for (const [index, item] of (Array.isArray(input) ? input : []).entries()) {
+    const result = itemSchema(Object(item).type).safeParse(item)
+    if (!result.success) return prefixIssue(`input.${index}`, firstIssue(result.error, item))
+  }
+  return firstIssue(error, body)
 }
 
 const itemSchema = (type: unknown): z.ZodType => {
@@ -174,10 +164,7 @@ const itemSchema = (type: unknown): z.ZodType => {
   return type === 'function_call_output' ? InputCallOutput : OtherItem
 }
 
-const toolSchema = (type: unknown): z.ZodType =>
-  type === 'function' ? ResponsesFunction : ResponsesTool
-
-const prefixIssue = (path: string, { param, message }: ReturnType<typeof firstIssue>) => ({
+const prefixIssue = (path: string, { param, message }: Problem): Problem => ({
   param: param === undefined ? path : `${path}.${param}`,
   message: `${path}: ${message}`,
 })

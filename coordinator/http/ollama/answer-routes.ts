@@ -1,19 +1,24 @@
 import { AUTO_MODEL, type Catalogue, type CatalogueEntry } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import { CompletionRequest } from '../../../shared/wire/completions.ts'
-import { ChatRequest, EmbeddingRequest } from '../../../shared/wire/openai.ts'
+import { CHAT_RULES } from '../../../shared/wire/chat-rules.ts'
+import { COMPLETION_RULES, type CompletionRequest } from '../../../shared/wire/completions.ts'
+import {
+  type ChatRequest,
+  EMBEDDING_RULES,
+  type EmbeddingRequest,
+} from '../../../shared/wire/openai.ts'
+import { readRequest } from '../../../shared/wire/read-request.ts'
 import type { Key } from '../../keys/key.ts'
 import { modelsOfTier } from '../../quota/tier-models.ts'
 import type { DirectRouter } from '../direct-router.ts'
 import type { HttpExchange } from '../exchange.ts'
 import { Inference, type InferenceParts } from '../inference.ts'
-import { parseBody } from '../inference-routes.ts'
+import { nameIgnored, takeBody } from '../take-body.ts'
 import { AnswerLines } from './answer-lines.ts'
-import { parseChatBody, toChatRequest } from './chat-request.ts'
+import { OLLAMA_CHAT_RULES, toChatRequest } from './chat-request.ts'
 import { CHAT_DOCS, EMBED_DOCS, EMBEDDINGS_DOCS, GENERATE_DOCS } from './docs.ts'
 import { OllamaEmbeddingsRequest, OllamaEmbedRequest, toEmbeddingRequest } from './embed-request.ts'
-import { parseOllamaBody } from './fields.ts'
-import { parseGenerateBody, toCompletion, toQuestion } from './generate-request.ts'
+import { OLLAMA_GENERATE_RULES, toCompletion, toQuestion } from './generate-request.ts'
 import { modelIdOf } from './model-names.ts'
 import { TranslatedAnswer, type Translation } from './translated-answer.ts'
 import { OneVector, VectorList } from './vectors.ts'
@@ -78,7 +83,7 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
           param: 'model',
         }),
       )
-    const headers = await parts.answerHeaders(exchange)
+    const headers = nameIgnored(await parts.answerHeaders(exchange), exchange.ignored)
     exchange.response.writeHead(200, {
       ...headers,
       'content-type': 'application/json; charset=utf-8',
@@ -93,55 +98,62 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
   })
 
   straight.post('/api/chat', CHAT_DOCS, async exchange => {
-    const asked = parseChatBody(exchange.body)
+    const asked = takeBody(exchange, OLLAMA_CHAT_RULES)
     const model = modelIdOf(catalogue, asked.model)
     if ((asked.messages ?? []).length === 0) {
       const message = { role: 'assistant', content: '' }
       return answerEmpty(exchange, 'chat', model, { message, ...createEnd(asked) })
     }
-    const body = parseBody(ChatRequest, toChatRequest(asked, model))
+    const body = readRequest(CHAT_RULES, toChatRequest(asked, model)).request
     const translation = new AnswerLines({ shape: 'chat', now: parts.now, clock })
     await ask(exchange, { route: CHAT, kind: 'chat', body, translation })
   })
 
   straight.post('/api/generate', GENERATE_DOCS, async exchange => {
-    const asked = parseGenerateBody(exchange.body)
+    const asked = takeBody(exchange, OLLAMA_GENERATE_RULES)
     const model = modelIdOf(catalogue, asked.model)
     if (!asked.prompt)
       return answerEmpty(exchange, 'chat', model, { response: '', ...createEnd(asked) })
     const translation = new AnswerLines({ shape: 'generate', now: parts.now, clock })
     if (asked.raw === true) {
-      const body = parseBody(CompletionRequest, toCompletion(asked, model))
+      const body = readRequest(COMPLETION_RULES, toCompletion(asked, model)).request
       await ask(exchange, { route: COMPLETIONS, kind: 'chat', body, translation, auto: false })
     } else {
-      const body = parseBody(ChatRequest, toQuestion(asked, model))
+      const body = readRequest(CHAT_RULES, toQuestion(asked, model)).request
       await ask(exchange, { route: CHAT, kind: 'chat', body, translation })
     }
   })
 
   straight.post('/api/embed', EMBED_DOCS, async exchange => {
-    const asked = parseOllamaBody(OllamaEmbedRequest, exchange.body)
+    const asked = takeBody(exchange, { schema: OllamaEmbedRequest })
     const { input, dimensions } = asked
     const model = modelIdOf(catalogue, asked.model)
     if (!input || input.length === 0)
       return answerEmpty(exchange, 'embedding', model, { embeddings: [] })
-    const body = parseBody(EmbeddingRequest, toEmbeddingRequest(model, input, dimensions))
+    const { request: body } = readRequest(
+      EMBEDDING_RULES,
+      toEmbeddingRequest(model, input, dimensions),
+    )
     const translation = new VectorList()
     await ask(exchange, { route: EMBEDDINGS, kind: 'embedding', body, translation })
   })
 
   straight.post('/api/embeddings', EMBEDDINGS_DOCS, async exchange => {
-    const { prompt, ...asked } = parseOllamaBody(OllamaEmbeddingsRequest, exchange.body)
+    const { prompt, ...asked } = takeBody(exchange, { schema: OllamaEmbeddingsRequest })
     const model = modelIdOf(catalogue, asked.model)
     if (!prompt) return answerEmpty(exchange, 'embedding', model, { embedding: [] })
-    const body = parseBody(EmbeddingRequest, toEmbeddingRequest(model, prompt, undefined))
+    const { request: body } = readRequest(
+      EMBEDDING_RULES,
+      toEmbeddingRequest(model, prompt, undefined),
+    )
     const translation = new OneVector()
     await ask(exchange, { route: EMBEDDINGS, kind: 'embedding', body, translation })
   })
 }
 
 const isRefusedModel = (error: unknown): error is ShoalError =>
-  error instanceof ShoalError && error.code === 'invalid_model'
+  error instanceof ShoalError &&
+  (error.code === 'invalid_model' || error.code === 'model_not_found')
 
 /** Ollama answers 404 for a model that does not exist; clients then offer to pull it. */
 const findModelFault = (catalogue: Catalogue, id: string, refusal: ShoalError): ShoalError =>

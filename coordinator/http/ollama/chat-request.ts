@@ -2,13 +2,12 @@ import * as z from 'zod'
 import type { ChatMessage, ChatRequest } from '../../../shared/wire/openai.ts'
 import { FunctionTool, MAX_TOOLS } from '../../../shared/wire/openai-tools.ts'
 import { optional } from '../../../shared/wire/optional.ts'
+import type { Problem, RequestRules } from '../../../shared/wire/read-request.ts'
 import {
   ANSWER_FIELDS,
+  findImages,
+  findThinking,
   Images,
-  parseOllamaBody,
-  refuseImages,
-  refuseThinking,
-  requireKnownFields,
   responseFormat,
   samplingFields,
   tokenLimit,
@@ -16,15 +15,15 @@ import {
 
 const MAX_MESSAGES = 4096
 
-const Call = z.looseObject({
+const Call = z.object({
   id: optional(z.string().min(1).max(128)),
-  function: z.looseObject({
+  function: z.object({
     name: z.string(),
     arguments: z.union([z.record(z.string(), z.unknown()), z.string()]),
   }),
 })
 
-const MESSAGE_FIELDS = {
+const Message = z.object({
   role: z.enum(['system', 'user', 'assistant', 'tool']),
   content: optional(z.string()),
   /** An earlier thought of a model, which is not shown to it again. */
@@ -35,26 +34,29 @@ const MESSAGE_FIELDS = {
   name: optional(z.string()),
   tool_call_id: optional(z.string().min(1).max(128)),
   images: Images,
-}
-const Message = z.looseObject(MESSAGE_FIELDS)
+})
 type Message = z.infer<typeof Message>
 
 /** Body of `POST /api/chat` (ollama/ollama, docs/api.md). */
-export const OllamaChatRequest = z.looseObject({
+export const OllamaChatRequest = z.object({
   ...ANSWER_FIELDS,
   messages: optional(z.array(Message).max(MAX_MESSAGES)),
   tools: optional(z.array(FunctionTool).max(MAX_TOOLS)),
 })
 export type OllamaChatRequest = z.infer<typeof OllamaChatRequest>
 
-export const parseChatBody = (body: unknown): OllamaChatRequest => {
-  const parsed = parseOllamaBody(OllamaChatRequest, body)
-  refuseThinking(parsed)
-  parsed.messages?.forEach((message, index) => {
-    refuseImages(parsed.model, message.images, `messages.${index}.images`)
-    requireKnownFields(message, MESSAGE_FIELDS, `messages.${index}.`)
-  })
-  return parsed
+const findUnsupported = (request: OllamaChatRequest): Problem | undefined => {
+  const { model, messages } = request
+  const thinking = findThinking(request)
+  if (thinking || !messages) return thinking
+  const index = messages.findIndex(({ images }) => images && images.length > 0)
+  return findImages(model, messages[index]?.images, `messages.${index}.images`)
+}
+
+export const OLLAMA_CHAT_RULES: RequestRules<OllamaChatRequest> = {
+  schema: OllamaChatRequest,
+  hasTools: true,
+  findUnsupported,
 }
 
 /** The same request in OpenAI's format, for a model by its own id. */

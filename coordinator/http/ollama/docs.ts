@@ -132,7 +132,7 @@ export const Shown = z.object({
 })
 export type Shown = z.infer<typeof Shown>
 
-export const ShowRequest = z.looseObject({
+export const ShowRequest = z.object({
   model: z.string().max(256).exactOptional(),
   /** The older name of the field. */
   name: z.string().max(256).exactOptional(),

@@ -7,7 +7,7 @@ const { model, options, keep_alive } = ANSWER_FIELDS
 const MAX_INPUTS = 2048
 
 /** Body of `POST /api/embed` (ollama/ollama, docs/api.md). */
-export const OllamaEmbedRequest = z.looseObject({
+export const OllamaEmbedRequest = z.object({
   model,
   input: optional(z.union([z.string(), z.array(z.string().min(1)).max(MAX_INPUTS)])),
   /** Accepted: a text that is too long is refused, never cut. */
@@ -18,7 +18,7 @@ export const OllamaEmbedRequest = z.looseObject({
 })
 
 /** Body of the older `POST /api/embeddings`. */
-export const OllamaEmbeddingsRequest = z.looseObject({
+export const OllamaEmbeddingsRequest = z.object({
   model,
   prompt: optional(z.string()),
   options,

@@ -1,9 +1,8 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../shared/errors.ts'
-import { firstIssue } from '../../../shared/first-issue.ts'
-import { type ChatRequest, Sampling } from '../../../shared/wire/openai.ts'
+import { type ChatRequest, MAX_STOPS, Sampling } from '../../../shared/wire/openai.ts'
 import { JsonSchema } from '../../../shared/wire/openai-tools.ts'
 import { optional } from '../../../shared/wire/optional.ts'
+import type { Problem } from '../../../shared/wire/read-request.ts'
 
 /** Options of a request that change the answer (Ollama, docs/modelfile: valid parameters). */
 const OPTION_FIELDS = {
@@ -11,7 +10,7 @@ const OPTION_FIELDS = {
   top_p: Sampling.top_p,
   /** -1 means a random one. */
   seed: optional(z.int()),
-  stop: optional(z.union([z.string(), z.array(z.string().min(1)).max(4)])),
+  stop: optional(z.union([z.string(), z.array(z.string().min(1)).max(MAX_STOPS)])),
   presence_penalty: Sampling.presence_penalty,
   frequency_penalty: Sampling.frequency_penalty,
   top_k: Sampling.top_k,
@@ -23,38 +22,8 @@ const OPTION_FIELDS = {
   num_predict: optional(z.int()),
 }
 
-/** Options of how a server runs a model, which the operator of a cell decides. */
-const RUNNER_OPTIONS: ReadonlySet<string> = new Set([
-  'num_ctx',
-  'num_keep',
-  'num_batch',
-  'num_gpu',
-  'main_gpu',
-  'num_thread',
-  'numa',
-  'low_vram',
-  'f16_kv',
-  'logits_all',
-  'vocab_only',
-  'use_mmap',
-  'use_mlock',
-  'embedding_only',
-])
-
-/** Samplers that the engines lack, with the value that turns each off. */
-const ABSENT_SAMPLERS: ReadonlyMap<string, number> = new Map([
-  ['typical_p', 1],
-  ['tfs_z', 1],
-  ['mirostat', 0],
-])
-/** Options that have no effect while those samplers are off. */
-const SAMPLER_DETAILS: ReadonlySet<string> = new Set([
-  'mirostat_tau',
-  'mirostat_eta',
-  'penalize_newline',
-])
-
-export const Options = z.looseObject(OPTION_FIELDS)
+/** Any other option is ignored: a server's, which the operator decides, or an absent sampler. */
+export const Options = z.object(OPTION_FIELDS)
 export type Options = z.infer<typeof Options>
 
 /** Fields that chat and generate share. */
@@ -76,55 +45,30 @@ export const ANSWER_FIELDS = {
 /** Pictures in base64; any is refused. */
 export const Images = optional(z.array(z.unknown()))
 
-/** Throws `unsupported_parameter` for a request to think. */
-export const refuseThinking = ({
+/** What refuses a request to think. */
+export const findThinking = ({
   model,
   think,
 }: {
   model: string
   think?: boolean | string | null | undefined
-}): void => {
-  if (!think) return
-  const message = `${model} cannot give its thoughts apart from its answer; send think: false, or leave it out`
-  throw new ShoalError('unsupported_parameter', message, { param: 'think' })
-}
+}): Problem | undefined =>
+  think
+    ? {
+        param: 'think',
+        message: `${model} cannot give its thoughts apart from its answer; send think: false, or leave it out`,
+      }
+    : undefined
 
-/** Throws `unsupported_parameter` for pictures. */
-export const refuseImages = (model: string, images: unknown, param: string): void => {
-  if (isEmpty(images)) return
-  const message = `${param}: ${model} cannot see pictures; send text only`
-  throw new ShoalError('unsupported_parameter', message, { param })
-}
-
-/**
- * Validates a body. A field that the schema does not name is refused, unless its value asks for
- * nothing: clients send many fields with an empty value.
- */
-export const parseOllamaBody = <T extends z.ZodObject>(schema: T, body: unknown): z.output<T> => {
-  const parsed = schema.safeParse(body)
-  if (!parsed.success) {
-    const { param, message } = firstIssue(parsed.error, body)
-    throw new ShoalError('invalid_request', message, param === undefined ? {} : { param })
-  }
-  requireKnownFields(parsed.data, schema.shape)
-  return parsed.data
-}
-
-/** Throws `unsupported_parameter` for a field that is not in `known` and not empty. */
-export const requireKnownFields = (value: object, known: object, path = ''): void => {
-  for (const [name, content] of Object.entries(value))
-    if (!Object.hasOwn(known, name) && !isEmpty(content)) throw createUnsupportedError(path + name)
-}
-
-const isEmpty = (value: unknown): boolean =>
-  value === null ||
-  value === undefined ||
-  value === false ||
-  value === '' ||
-  (typeof value === 'object' && Object.keys(value).length === 0)
-
-const createUnsupportedError = (param: string, hint = ''): ShoalError =>
-  new ShoalError('unsupported_parameter', `${param} is not supported${hint}`, { param })
+/** What refuses pictures. */
+export const findImages = (
+  model: string,
+  images: readonly unknown[] | null | undefined,
+  param: string,
+): Problem | undefined =>
+  images && images.length > 0
+    ? { param, message: `${param}: ${model} cannot see pictures; send text only` }
+    : undefined
 
 /** Options with the same name and meaning in both APIs. */
 const SAME = [
@@ -137,12 +81,11 @@ const SAME = [
   'frequency_penalty',
 ] as const
 
-/** Options that the engines have, as fields of OpenAI's API. Throws `unsupported_parameter`. */
+/** Options that the engines have, as fields of OpenAI's API. */
 export const samplingFields = (
   options: Options | null | undefined,
 ): Pick<ChatRequest, keyof typeof Sampling> => {
   if (!options) return {}
-  for (const [name, value] of Object.entries(options)) requireOption(name, value)
   const { seed, stop } = options
   return {
     ...Object.fromEntries(
@@ -151,15 +94,6 @@ export const samplingFields = (
     ...(typeof seed === 'number' && seed !== -1 && { seed }),
     ...(stop && stop.length > 0 && { stop }),
   }
-}
-
-const requireOption = (name: string, value: unknown): void => {
-  if (Object.hasOwn(OPTION_FIELDS, name) || RUNNER_OPTIONS.has(name)) return
-  if (SAMPLER_DETAILS.has(name) || isEmpty(value)) return
-  const off = ABSENT_SAMPLERS.get(name)
-  if (off === undefined) throw createUnsupportedError(`options.${name}`)
-  if (value !== off)
-    throw createUnsupportedError(`options.${name}`, `; leave it out, or send ${off}`)
 }
 
 /** Most tokens of the answer; undefined without a limit. */

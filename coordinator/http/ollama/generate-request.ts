@@ -3,33 +3,46 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { CompletionRequest } from '../../../shared/wire/completions.ts'
 import type { ChatRequest } from '../../../shared/wire/openai.ts'
 import { optional } from '../../../shared/wire/optional.ts'
+import type { Problem, RequestRules } from '../../../shared/wire/read-request.ts'
 import { toChatRequest } from './chat-request.ts'
 import {
   ANSWER_FIELDS,
+  findImages,
+  findThinking,
   Images,
-  parseOllamaBody,
-  refuseImages,
-  refuseThinking,
   samplingFields,
   tokenLimit,
 } from './fields.ts'
 
 /** Body of `POST /api/generate` (ollama/ollama, docs/api.md). */
-export const OllamaGenerateRequest = z.looseObject({
+export const OllamaGenerateRequest = z.object({
   ...ANSWER_FIELDS,
   prompt: optional(z.string()),
   system: optional(z.string()),
   /** True continues the prompt as it is, without the model's template. */
   raw: optional(z.boolean()),
   images: Images,
+  /** Tokens of earlier answers. */
+  context: optional(z.array(z.unknown())),
+  /** Text after the answer. */
+  suffix: optional(z.string()),
+  template: optional(z.string()),
 })
 export type OllamaGenerateRequest = z.infer<typeof OllamaGenerateRequest>
 
-export const parseGenerateBody = (body: unknown): OllamaGenerateRequest => {
-  const parsed = parseOllamaBody(OllamaGenerateRequest, body)
-  refuseThinking(parsed)
-  refuseImages(parsed.model, parsed.images, 'images')
-  return parsed
+/** Features that no model here has; most clients send them empty. */
+const ABSENT = ['context', 'suffix', 'template'] as const
+
+const findUnsupported = (request: OllamaGenerateRequest): Problem | undefined => {
+  const absent = ABSENT.find(name => (request[name]?.length ?? 0) > 0)
+  return absent === undefined
+    ? (findThinking(request) ?? findImages(request.model, request.images, 'images'))
+    : { param: absent, message: `${absent} is not supported` }
+}
+
+export const OLLAMA_GENERATE_RULES: RequestRules<OllamaGenerateRequest> = {
+  schema: OllamaGenerateRequest,
+  findUnsupported,
 }
 
 /** A prompt as a conversation of one question. */

@@ -3,12 +3,15 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { Catalogue, CatalogueEntry } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { ModelFacts } from '../../../shared/wire/model-facts.ts'
+import { readRequest } from '../../../shared/wire/read-request.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { engineReports, isRoutable } from '../../fleet/cell.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { ModelFactsMemory } from '../../fleet/model-facts-memory.ts'
 import { modelsOfTier } from '../../quota/tier-models.ts'
 import { requireKey } from '../auth.ts'
+import { parseJsonBody } from '../json-body.ts'
+import { nameIgnored, requireNoneIgnored } from '../take-body.ts'
 import {
   type Loaded,
   PS_DOCS,
@@ -20,7 +23,6 @@ import {
   type Tags,
   VERSION_DOCS,
 } from './docs.ts'
-import { parseOllamaBody } from './fields.ts'
 import { detailsOf, modelInfo } from './model-details.ts'
 import { modelIdOf, taggedName } from './model-names.ts'
 
@@ -44,6 +46,10 @@ interface OllamaModelParts {
 export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (app, parts) => {
   const { catalogue, modelFacts } = parts
   const modified_at = new Date(parts.createdAt * 1000).toISOString()
+  // Ollama's server does not look at the content type
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) =>
+    parseBytes(body as Buffer).then(read => done(null, read), done),
+  )
 
   const open = { access: 'none' as const, docs: VERSION_DOCS }
   app.get('/api/version', { config: open }, async () => ({ version: OLLAMA_VERSION }))
@@ -76,8 +82,11 @@ export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (ap
     }
   })
 
-  app.post('/api/show', { config: { docs: SHOW_DOCS } }, async (request): Promise<Shown> => {
-    const { model, name } = parseOllamaBody(ShowRequest, request.body)
+  app.post('/api/show', { config: { docs: SHOW_DOCS } }, async (request, reply): Promise<Shown> => {
+    const { request: read, ignored } = readRequest({ schema: ShowRequest }, request.body)
+    requireNoneIgnored(request.key, ignored)
+    reply.headers(nameIgnored({}, ignored))
+    const { model, name } = read
     const asked = model ?? name ?? ''
     const models = modelsOfTier(catalogue, requireKey(request).tier)
     const id = modelIdOf(models, asked)
@@ -100,6 +109,8 @@ export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (ap
       },
     })
 }
+
+const parseBytes = async (bytes: Buffer): Promise<unknown> => parseJsonBody(bytes)
 
 const ADD = 'an operator adds models with: shoal models add NAME --path FILE'
 const WRITES = [

@@ -13,6 +13,7 @@ export const KeyPlan = z.strictObject({
   roles: z.array(z.enum(ROLES)),
   kind: z.enum(KEY_KINDS),
   label: z.string(),
+  strict: z.boolean().exactOptional(),
   further_tenants: z.array(z.string()),
   expires_at: z.string().nullable(),
 })

@@ -27,6 +27,10 @@ export default defineOperation({
       .default('person')
       .describe('Kind of user that the key is for; it cannot be changed later.'),
     label: z.string().max(200).default('').describe('Purpose of the key.'),
+    strict: z
+      .boolean()
+      .default(false)
+      .describe('Refuse inference requests with fields that shoal would ignore.'),
     person_id: PersonRef.exactOptional().describe(
       'Id or name of the person accountable for the key; you by default. Only administrators can name another person.',
     ),
@@ -41,13 +45,14 @@ export default defineOperation({
   /** keys-reveal carries it out: the secret is shown only to the requester. */
   plan: async (input, context) => {
     const { person, tenantId } = callerOf(context)
-    const { person_id: named = person.personId, expires_at = null, ...rest } = input
+    const { person_id: named = person.personId, expires_at = null, strict, ...rest } = input
     const person_id = await resolvePerson(named, context)
     const plan: KeyPlan = {
       action: 'key.issue',
       tenant_id: tenantId,
       person_id,
       ...rest,
+      ...(strict && { strict }),
       expires_at,
     }
     await requireMayHave(plan, context)

@@ -61,5 +61,6 @@ const specOf = (plan: KeyPlan) => ({
   roles: plan.roles,
   kind: plan.kind,
   label: plan.label,
+  ...(plan.strict && { strict: true }),
   ...(plan.expires_at === null ? {} : { expiresAt: Date.parse(plan.expires_at) }),
 })

@@ -1,65 +1,11 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { firstIssue } from '../../../shared/first-issue.ts'
-import {
-  type ChatMessage,
+import type {
+  ChatMessage,
   ChatRequest,
-  findUnsupportedField,
-  type Sampling as SamplingFields,
+  Sampling as SamplingFields,
 } from '../../../shared/wire/openai.ts'
 import type { ToolCall } from '../../../shared/wire/openai-tools.ts'
 import type { PlainCall, PlainMessage, SamplingOrder } from '../protocol.ts'
-
-/** Each is looked at for each generated token. */
-const MAX_BIASES = 1024
-
-/** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
-export const parseChatRequest = (body: unknown): ChatRequest => {
-  const parsed = ChatRequest.safeParse(body)
-  if (!parsed.success) throw createInvalidFieldError(firstIssue(parsed.error, body))
-  const request = parsed.data
-  const unserved = findUnsupportedField(request)
-  if (unserved !== undefined) {
-    throw new ShoalError('unsupported_parameter', `${unserved} is not served`, { param: unserved })
-  }
-  requireFewBiases(request)
-  if (request.stream_options && request.stream !== true) {
-    throw createInvalidFieldError({
-      param: 'stream_options',
-      message: 'stream_options needs stream: true',
-    })
-  }
-  if (typeof request.top_logprobs === 'number' && request.logprobs !== true) {
-    throw createInvalidFieldError({
-      param: 'top_logprobs',
-      message: 'top_logprobs needs logprobs: true',
-    })
-  }
-  for (const param of ['tools', 'response_format'] as const) {
-    if (isDeeper(request[param], MAX_DEPTH))
-      throw createInvalidFieldError({
-        param,
-        message: `${param} is nested more than ${MAX_DEPTH} deep`,
-      })
-  }
-  return request
-}
-
-/** @throws ShoalError invalid_request */
-export const requireFewBiases = ({ logit_bias }: Pick<ChatRequest, 'logit_bias'>): void => {
-  if (Object.keys(logit_bias ?? {}).length > MAX_BIASES)
-    throw createInvalidFieldError({
-      param: 'logit_bias',
-      message: `logit_bias has more than ${MAX_BIASES} tokens`,
-    })
-}
-
-/** Deepest nesting accepted; more would exhaust the stack of recursive functions. */
-const MAX_DEPTH = 100
-
-const isDeeper = (value: unknown, depth: number): boolean => {
-  if (typeof value !== 'object' || value === null) return false
-  return depth === 0 || Object.values(value).some(inner => isDeeper(inner, depth - 1))
-}
 
 export const createInvalidFieldError = ({
   param,

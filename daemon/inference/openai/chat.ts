@@ -1,13 +1,14 @@
+import { CHAT_RULES } from '../../../shared/wire/chat-rules.ts'
 import { HEADER_JUDGE, HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { ChatRequest } from '../../../shared/wire/openai.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { type AnswerShape, CHAT_SHAPE } from './answer-shape.ts'
-import { createInvalidFieldError, parseChatRequest } from './chat-order.ts'
+import { createInvalidFieldError } from './chat-order.ts'
 import { chatWork, promptBytes, toChoiceWorks } from './chat-work.ts'
 import type { CallableFunctions } from './choice.ts'
 import { Choices, type ChoicesListener } from './choices.ts'
 import type { RouteContext } from './context.ts'
-import { type HttpRequest, type HttpResponse, readJson, runOnAbort } from './http.ts'
+import { type HttpRequest, type HttpResponse, readBodyOf, runOnAbort } from './http.ts'
 import { findModel } from './models.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
 import { type ActiveTools, activeTools } from './tools.ts'
@@ -21,7 +22,7 @@ export const chat = async (
   gone: AbortSignal,
   context: RouteContext,
 ): Promise<void> => {
-  const body = parseChatRequest(await readJson(request))
+  const body = await readBodyOf(CHAT_RULES, request, response)
   const head = {
     id: `chatcmpl-${context.newId()}`,
     created: Math.floor(context.now() / 1000),

@@ -1,34 +1,9 @@
-import { ShoalError } from '../../../shared/errors.ts'
-import { firstIssue } from '../../../shared/first-issue.ts'
-import {
-  CompletionRequest,
-  findContradiction,
-  findUnsupportedParameter,
-  promptsOf,
-} from '../../../shared/wire/completions.ts'
+import { type CompletionRequest, promptsOf } from '../../../shared/wire/completions.ts'
 import type { EngineEvent, JobWork } from '../jobs.ts'
-import {
-  createInvalidFieldError,
-  requireFewBiases,
-  samplingOf,
-  seedOfChoice,
-} from './chat-order.ts'
+import { samplingOf, seedOfChoice } from './chat-order.ts'
 
 /** OpenAI's default of `max_tokens`. */
 const DEFAULT_TOKENS = 16
-
-/** @throws ShoalError invalid_request or unsupported_parameter, with `param` */
-export const parseCompletionRequest = (body: unknown): CompletionRequest => {
-  const parsed = CompletionRequest.safeParse(body)
-  if (!parsed.success) throw createInvalidFieldError(firstIssue(parsed.error, body))
-  const unserved = findUnsupportedParameter(parsed.data)
-  if (unserved)
-    throw new ShoalError('unsupported_parameter', unserved.message, { param: unserved.param })
-  const wrong = findContradiction(parsed.data)
-  if (wrong) throw createInvalidFieldError(wrong)
-  requireFewBiases(parsed.data)
-  return parsed.data
-}
 
 export interface CompletionPlan {
   /** One list for each prompt: the answers that are made to it. */

@@ -1,5 +1,9 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Completion, CompletionRequest } from '../../../shared/wire/completions.ts'
+import {
+  COMPLETION_RULES,
+  type Completion,
+  type CompletionRequest,
+} from '../../../shared/wire/completions.ts'
 import { HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
 import type { EngineDoor } from '../engine-view.ts'
@@ -7,12 +11,7 @@ import type { EngineEvent } from '../jobs.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { headerNumber } from './chat.ts'
 import { CompletionChoice } from './completion-choice.ts'
-import {
-  type CompletionPlan,
-  completionPlan,
-  parseCompletionRequest,
-  type Runner,
-} from './completion-order.ts'
+import { type CompletionPlan, completionPlan, type Runner } from './completion-order.ts'
 import { StreamedCompletion } from './completion-stream.ts'
 import { CompletionTotals } from './completion-totals.ts'
 import type { RouteContext } from './context.ts'
@@ -21,7 +20,7 @@ import {
   endWithUsage,
   type HttpRequest,
   type HttpResponse,
-  readJson,
+  readBodyOf,
   runOnAbort,
 } from './http.ts'
 import { findModel } from './models.ts'
@@ -39,7 +38,7 @@ export const completions = async (
   gone: AbortSignal,
   context: RouteContext,
 ): Promise<void> => {
-  const body = parseCompletionRequest(await readJson(request))
+  const body = await readBodyOf(COMPLETION_RULES, request, response)
   const { entry, engine } = findModel(context.engines, body.model, 'chat')
   const bound = headerNumber(request, HEADER_MAX_TOKENS)
   const plan = completionPlan(body, entry.context_length, bound, context.newSeed)

@@ -1,15 +1,17 @@
 import { once } from 'node:events'
 import { ShoalError } from '../../../shared/errors.ts'
-import { firstIssue } from '../../../shared/first-issue.ts'
-import { type EmbeddingAnswer, EmbeddingRequest } from '../../../shared/wire/openai.ts'
-import { createInvalidFieldError } from './chat-order.ts'
+import {
+  EMBEDDING_RULES,
+  type EmbeddingAnswer,
+  type EmbeddingRequest,
+} from '../../../shared/wire/openai.ts'
 import type { RouteContext } from './context.ts'
 import {
   announceUsage,
   endWithUsage,
   type HttpRequest,
   type HttpResponse,
-  readJson,
+  readBodyOf,
   runOnAbort,
   sendError,
 } from './http.ts'
@@ -23,7 +25,7 @@ export const embeddings = async (
   gone: AbortSignal,
   context: RouteContext,
 ): Promise<void> => {
-  const body = parseEmbeddingRequest(await readJson(request))
+  const body = await readBodyOf(EMBEDDING_RULES, request, response)
   const { entry, engine } = findModel(context.engines, body.model, 'embedding')
   const inputs = inputsOf(body)
   const traced = tracedDoor(engine, { operation: 'embeddings', body, request, gone })
@@ -36,12 +38,6 @@ export const embeddings = async (
     },
   )
   runOnAbort(gone, cancel)
-}
-
-const parseEmbeddingRequest = (body: unknown): EmbeddingRequest => {
-  const parsed = EmbeddingRequest.safeParse(body)
-  if (!parsed.success) throw createInvalidFieldError(firstIssue(parsed.error, body))
-  return parsed.data
 }
 
 /** One text, texts, the tokens of one, or lists of tokens. */

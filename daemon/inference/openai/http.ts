@@ -3,8 +3,10 @@ import type { Readable, Writable } from 'node:stream'
 import { decodeBody } from '../../../shared/decode-body.ts'
 import { errorBody, httpStatus, ShoalError } from '../../../shared/errors.ts'
 import { JSON_TYPE } from '../../../shared/json-type.ts'
+import { HEADER_IGNORED, ignoredHeader } from '../../../shared/wire/ignored.ts'
 import { TRAILER_USAGE } from '../../../shared/wire/link.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
+import { type RequestRules, readRequest } from '../../../shared/wire/read-request.ts'
 
 /** A request of node:http or node:http2. */
 export type HttpRequest = Readable & {
@@ -40,6 +42,22 @@ export const readJson = async (
   } catch (cause) {
     throw new ShoalError('invalid_request', 'the body is not valid JSON', { cause })
   }
+}
+
+/**
+ * The body of an inference request. The answer will name the fields that were ignored.
+ *
+ * @throws ShoalError as `readJson` does, and unsupported_parameter
+ */
+export const readBodyOf = async <T>(
+  rules: RequestRules<T>,
+  request: HttpRequest,
+  response: HttpResponse,
+): Promise<T> => {
+  const read = readRequest(rules, await readJson(request))
+  const names = ignoredHeader(read.ignored)
+  if (names !== undefined) response.setHeader(HEADER_IGNORED, names)
+  return read.request
 }
 
 const readBody = async (request: HttpRequest, maxBytes: number): Promise<Buffer> => {

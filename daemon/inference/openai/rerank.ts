@@ -1,13 +1,16 @@
-import { firstIssue } from '../../../shared/first-issue.ts'
-import { documentText, type RerankAnswer, RerankRequest } from '../../../shared/wire/rerank.ts'
-import { createInvalidFieldError } from './chat-order.ts'
+import {
+  documentText,
+  RERANK_RULES,
+  type RerankAnswer,
+  type RerankRequest,
+} from '../../../shared/wire/rerank.ts'
 import type { RouteContext } from './context.ts'
 import {
   announceUsage,
   endWithUsage,
   type HttpRequest,
   type HttpResponse,
-  readJson,
+  readBodyOf,
   runOnAbort,
   sendError,
 } from './http.ts'
@@ -21,7 +24,7 @@ export const rerank = async (
   gone: AbortSignal,
   context: RouteContext,
 ): Promise<void> => {
-  const body = parseRerankRequest(await readJson(request))
+  const body = await readBodyOf(RERANK_RULES, request, response)
   const { entry, engine } = findModel(context.engines, body.model, 'rerank')
   const { model, query } = body
   const documents = body.documents.map(documentText)
@@ -47,12 +50,6 @@ export const rerank = async (
     },
   )
   runOnAbort(gone, cancel)
-}
-
-const parseRerankRequest = (body: unknown): RerankRequest => {
-  const parsed = RerankRequest.safeParse(body)
-  if (!parsed.success) throw createInvalidFieldError(firstIssue(parsed.error, body))
-  return parsed.data
 }
 
 /** The best first; equal scores keep the order of the request. */

@@ -9,7 +9,7 @@ import {
   type ResponsesFunction,
   type ResponsesRequest,
 } from '../../../shared/wire/responses.ts'
-import { INCLUDE_LOGPROBS } from '../../../shared/wire/responses-unsupported.ts'
+import { INCLUDE_LOGPROBS } from '../../../shared/wire/responses-rules.ts'
 
 /**
  * A valid Responses request as the chat request that means the same: one path serves both. Fields

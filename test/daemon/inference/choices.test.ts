@@ -4,12 +4,13 @@ import { TokenTrail } from '../../../daemon/inference/child/token-trail.ts'
 import type { EngineEvent, JobWork } from '../../../daemon/inference/jobs.ts'
 import { answerGrammar } from '../../../daemon/inference/openai/answer-grammar.ts'
 import { type AnswerPart, CallSplitter } from '../../../daemon/inference/openai/call-splitter.ts'
-import { parseChatRequest } from '../../../daemon/inference/openai/chat-order.ts'
 import { Choices, type ChoicesListener } from '../../../daemon/inference/openai/choices.ts'
 import { Judge } from '../../../daemon/inference/openai/judge.ts'
 import { choiceLogprobs } from '../../../daemon/inference/openai/logprobs.ts'
 import { activeTools } from '../../../daemon/inference/openai/tools.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { CHAT_RULES } from '../../../shared/wire/chat-rules.ts'
+import { readRequest } from '../../../shared/wire/read-request.ts'
 
 /** A part without its place. */
 type Plain = { type: 'content'; text: string } | Exclude<AnswerPart, { type: 'content' }>
@@ -258,7 +259,11 @@ const TOOLS = [
 ]
 const createFunctionChoice = (name: string) => ({ type: 'function', function: { name } })
 const parse = (more: Record<string, unknown>) =>
-  parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more })
+  readRequest(CHAT_RULES, {
+    model: 'm',
+    messages: [{ role: 'user', content: 'hi' }],
+    ...more,
+  }).request
 
 t.test('the callable functions', async t => {
   const active = (more: Record<string, unknown>) => activeTools(parse(more))

@@ -62,10 +62,9 @@ t.test('a cell with a reranker', async t => {
       [{ query: 'x'.repeat(1_000_000) }, 'context_length_exceeded', 'query'],
       [{ documents: [] }, 'invalid_request', 'documents'],
       [{ documents: [{ image: 'x' }] }, 'invalid_request', 'documents.0'],
-      [{ rank_fields: ['a'] }, 'invalid_request', 'rank_fields'],
     ] as const) {
       const { status, json } = await rank(more)
-      t.equal(status, 422)
+      t.equal(status, code === 'context_length_exceeded' ? 400 : 422)
       t.match(json.error, { code, param })
     }
     const chat = { model: 'ranks', messages: [{ role: 'user', content: 'hi' }] }

@@ -1,14 +1,16 @@
 import t from 'tap'
 import { ResponseEvents } from '../../../daemon/inference/openai/response-events.ts'
 import { wholeResponse } from '../../../daemon/inference/openai/response-whole.ts'
-import { parseResponsesRequest } from '../../../daemon/inference/openai/responses.ts'
 import { chatBodyOf, responsesParam } from '../../../daemon/inference/openai/responses-chat.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { ChatCompletionChunk } from '../../../shared/wire/openai.ts'
+import { readRequest } from '../../../shared/wire/read-request.ts'
 import { ModelResponse, ResponseEvent } from '../../../shared/wire/response.ts'
+import { RESPONSES_RULES } from '../../../shared/wire/responses-rules.ts'
 import { call, startInferenceServer, startService, waitUntilSettled } from './peers.ts'
 
-const parse = (more: object) => parseResponsesRequest({ model: 'm', input: 'hi', ...more })
+const read = (more: object) => readRequest(RESPONSES_RULES, { model: 'm', input: 'hi', ...more })
+const parse = (more: object) => read(more).request
 
 const FUNCTION = {
   type: 'function',
@@ -123,21 +125,16 @@ t.test('an unsupported Responses request is refused by name', async t => {
     [{ input: [user([text, image])] }, 'unsupported_parameter', 'input.0.content.1'],
     [{ previous_response_id: 'resp_1' }, 'unsupported_parameter', 'previous_response_id'],
     [{ input: [{ type: 'item_reference', id: 'x' }] }, 'unsupported_parameter', 'input.0'],
-    [{ input: [{ type: 'reasoning', id: 'x' }] }, 'unsupported_parameter', 'input.0'],
-    [{ tools: [{ type: 'web_search' }] }, 'unsupported_parameter', 'tools.0.type'],
-    [{ tool_choice: { type: 'mcp' } }, 'unsupported_parameter', 'tool_choice.type'],
+    [{ tool_choice: { type: 'mcp' } }, 'unsupported_parameter', 'tool_choice'],
     [{ background: true }, 'unsupported_parameter', 'background'],
-    [{ truncation: 'auto' }, 'unsupported_parameter', 'truncation'],
     [{ conversation: 'c' }, 'unsupported_parameter', 'conversation'],
     [{ reasoning: { effort: 'high' } }, 'unsupported_parameter', 'reasoning.effort'],
     [{ text: { verbosity: 'low' } }, 'unsupported_parameter', 'text.verbosity'],
-    [{ include: ['file_search_call.results'] }, 'unsupported_parameter', 'include.0'],
     [{ input: [] }, 'invalid_request', 'input'],
     [{ input: [user('a'), { role: 'bad', content: 'a' }] }, 'invalid_request', 'input.1.role'],
     [{ input: [user([{ type: 'input_text' }])] }, 'invalid_request', 'input.0.content'],
     [{ input: [{ type: 'function_call', name: 'f' }] }, 'invalid_request', 'input.0.call_id'],
-    [{ tools: [{ type: 'function' }] }, 'invalid_request', 'tools.0.name'],
-    [{ seed: 1 }, 'invalid_request', 'seed'],
+    [{ tools: [{ type: 'mcp' }, { type: 'function' }] }, 'invalid_request', 'tools.1.name'],
     [{ temperature: 3 }, 'invalid_request', 'temperature'],
     [{ text: { format: { type: 'xml' } } }, 'invalid_request', 'text.format.type'],
   ] as const)
