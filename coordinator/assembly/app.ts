@@ -176,8 +176,8 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
 
   addInferenceRoutes(app, straight, parts)
   const createdAt = Math.floor(now() / 1000)
-  await app.register(modelRoutes, { catalogue, createdAt })
   const mayUse: Router['mayUse'] = (...asked) => views.routing.router.mayUse(...asked)
+  await app.register(modelRoutes, { catalogue, createdAt, fleet, mayUse })
   const modelFacts = new ModelFactsMemory({ fleet, mayUse, nowMs: () => performance.now() })
   await app.register(ollamaModelRoutes, { catalogue, createdAt, fleet, mayUse, modelFacts })
   const { isDegraded, findReadinessFault } = parts

@@ -68,6 +68,13 @@ export const ALERT_RULES = {
     raiseAfterMs: 0,
     clearAfterMs: 10_000,
   },
+  /** A fact about the weights, on this cell. */
+  model_refused: {
+    says: 'a cell cannot open the weights of a model',
+    level: 'warn',
+    raiseAfterMs: 10_000,
+    clearAfterMs: 10_000,
+  },
   /** Long enough to see whether the first probe succeeds. */
   engine_unreliable: {
     says: 'an engine of a cell fails the requests that it is given',
@@ -227,7 +234,7 @@ export const observeCell = (cell: Cell, surroundings: Surroundings): Observation
     if (engine.state === 'failed') {
       const reason = engine.reason ?? 'no reason given'
       put(
-        'engine_failed',
+        engine.refused ? 'model_refused' : 'engine_failed',
         'bad',
         () => `engine for ${engine.models.join(', ')}: ${reason}`,
         engine.weights,
@@ -253,6 +260,7 @@ const HELD_WHILE_AWAY: AlertRule[] = [
   'disk_full',
   'clock_off',
   'engine_failed',
+  'model_refused',
   'engine_unreliable',
   'spool_dropping',
 ]

@@ -225,7 +225,7 @@ export class Fleet {
     const { limits, nowMs, onPresenceChange } = this.#parts
     const from = cell.presence
     const { declared, drained } = cell
-    const failing = engineReports(cell).some(report => report.state === 'failed')
+    const failing = engineReports(cell).some(({ state, refused }) => state === 'failed' && !refused)
     const saysStop = (cell.announce?.capability ?? FIRST_CAPABILITY) >= NEEDS.stopped
     const signs = { declared, drained, failing, saysStop, silentMs: nowMs() - cell.seenAtMs }
     cell.presence = presenceOf(signs, limits)

@@ -33,7 +33,7 @@ interface PresenceInputs {
   silentMs: number
   /** True when the operator wants no new requests on the cell. */
   drained: boolean
-  /** True when at least one engine of the cell has failed. */
+  /** True when at least one engine of the cell has failed, other than for its weights. */
   failing: boolean
   /** False for an older daemon, whose last word at a clean stop is `draining`. */
   saysStop?: boolean

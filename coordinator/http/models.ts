@@ -4,8 +4,9 @@ import { createMissingModelError } from '../../shared/catalogue-errors.ts'
 import { ModelEntry, ModelList } from '../../shared/wire/openai.ts'
 import { modelsOfTier } from '../quota/tier-models.ts'
 import { requireKey } from './auth.ts'
+import { contextOf, groupReports, type ReportSources } from './model-reports.ts'
 
-interface ModelParts {
+interface ModelParts extends ReportSources {
   catalogue: Catalogue
   /** Unix time in seconds that `created` says: when this coordinator took up the catalogue. */
   createdAt: number
@@ -32,9 +33,9 @@ interface Show {
 /** `GET /v1/models` and `GET /v1/models/{id}`: models that the key's tier may use. */
 export const modelRoutes: FastifyPluginAsync<ModelParts> = async (
   app,
-  { catalogue, createdAt },
+  { catalogue, createdAt, ...sources },
 ) => {
-  const entryOf = (entry: CatalogueEntry): ModelEntry => {
+  const entryOf = (entry: CatalogueEntry, reports: ReturnType<typeof groupReports>): ModelEntry => {
     const weights = weightsLabel(entry)
     return {
       id: entry.id,
@@ -42,12 +43,15 @@ export const modelRoutes: FastifyPluginAsync<ModelParts> = async (
       created: createdAt,
       owned_by: entry.owned_by,
       ...(weights === undefined ? {} : { weights }),
+      context_length: contextOf(entry, reports.get(entry.id) ?? []),
     }
   }
 
   app.get('/v1/models', { config: { docs: LIST } }, async (request): Promise<ModelList> => {
     const { tier } = requireKey(request)
-    return { object: 'list', data: modelsOfTier(catalogue, tier).map(entryOf) }
+    const reports = groupReports(sources, request.tenantId)
+    const data = modelsOfTier(catalogue, tier).map(entry => entryOf(entry, reports))
+    return { object: 'list', data }
   })
 
   // Ids hold `:` and may hold `/`, both plain and encoded.
@@ -56,6 +60,6 @@ export const modelRoutes: FastifyPluginAsync<ModelParts> = async (
     const id = request.params['*']
     const entry = modelsOfTier(catalogue, requireKey(request).tier).find(model => model.id === id)
     if (entry === undefined) throw createMissingModelError(id)
-    return entryOf(entry)
+    return entryOf(entry, groupReports(sources, request.tenantId))
   })
 }

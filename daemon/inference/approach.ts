@@ -23,6 +23,8 @@ export class Approach {
   fileBytes: number | undefined
   /** True while memory is reserved for a process that does not exist yet. */
   isPromised = false
+  /** Reason why a file that is not loaded cannot be opened, as of the last look. */
+  refusal: string | undefined
   /** Context of the weights; undefined before the header was read. */
   #ownContext: number | undefined
   readonly #options: Options
@@ -103,7 +105,12 @@ export class Approach {
 
   /** Estimates the memory of a model that is not loaded; logs nothing on failure. */
   async survey(): Promise<void> {
-    const facts = await checkGguf(this.#options.weights.file).catch(() => undefined)
+    const { file, url, label } = this.#options.weights
+    const facts = await checkGguf(file).catch((error: Error) => {
+      // a download that is not there yet says nothing
+      if (url === undefined && this.needBytes === undefined)
+        this.refusal = `${label}: ${error.message}`
+    })
     if (facts !== undefined && this.needBytes === undefined) this.#know(facts)
   }
 
@@ -150,6 +157,7 @@ export class Approach {
   }
 
   #know(facts: GgufFacts, slots = this.slots): void {
+    this.refusal = undefined
     const { kind } = this.#options
     this.fileBytes = facts.fileBytes
     this.#ownContext = facts.contextLength

@@ -16,7 +16,7 @@ import { fileStamp } from './weights.ts'
 
 /** Interval at which failed weights are checked for a replacement. */
 const RECHECK_MS = 60_000
-const MAX_REASON_LENGTH = 500
+export const MAX_REASON_LENGTH = 500
 
 /** A process that cannot be killed is looked for this often. */
 const LEFTOVER_MS = 5000
@@ -44,6 +44,7 @@ export class EngineLife {
   readonly #retry: Retry
   #state: ModelState = 'cold'
   #reason: string | undefined
+  #isRefused = false
   #process: EngineProcess | undefined
   #device: string | undefined
   #readyAt: number | undefined
@@ -80,6 +81,11 @@ export class EngineLife {
   /** Explanation of the current state, where one is needed. */
   get reason(): string | undefined {
     return this.#reason
+  }
+
+  /** True after a failure for which the weights are the reason. */
+  get isRefused(): boolean {
+    return this.#isRefused
   }
 
   get process(): EngineProcess | undefined {
@@ -225,7 +231,7 @@ export class EngineLife {
     if (error instanceof NoRoom && error.ever) return this.#waitForRoom(error.message, life)
     if (isForGood(error)) return this.#refuseWeights(error.message, life, signal)
     this.#retry.later(RECHECK_MS, () => void this.#load(life))
-    this.#fail(`${this.#options.weights.label}: ${error.message}`)
+    this.#fail(`${this.#options.weights.label}: ${error.message}`, true)
   }
 
   /** Waits for memory. This is not a failure: the next request, or the pin, tries again. */
@@ -305,7 +311,7 @@ export class EngineLife {
     const stamp = await fileStamp(file)
     if (signal.aborted) return
     this.#retry.onReplaced(file, stamp, RECHECK_MS, () => void this.#load(life))
-    this.#fail(`${label}: ${reason}`)
+    this.#fail(`${label}: ${reason}`, true)
   }
 
   /** The reason outlives the pause in alerts and logs, so it has no countdown. */
@@ -316,7 +322,7 @@ export class EngineLife {
   }
 
   /** Records a failure; the next step is already planned. */
-  #fail(reason: string): void {
+  #fail(reason: string, isRefused = false): void {
     this.#process = undefined
     this.#tenure.end()
     const { models } = this
@@ -324,7 +330,7 @@ export class EngineLife {
       { weights: this.#options.weights.label, models, reason },
       'engine failed',
     )
-    this.#become('failed', reason)
+    this.#become('failed', reason, isRefused)
     this.#drop(this.unavailable())
   }
 
@@ -334,8 +340,9 @@ export class EngineLife {
     this.#admission.refuseAll(error)
   }
 
-  #become(state: ModelState, reason?: string): void {
+  #become(state: ModelState, reason?: string, isRefused = false): void {
     this.#resume = undefined
+    this.#isRefused = isRefused
     this.#state = state
     this.#reason = reason?.slice(0, MAX_REASON_LENGTH)
     if (state !== 'loading') {

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { SlotAdmission, type SlotRequest } from './admission.ts'
-import { createStoppedError, EngineLife } from './engine-life.ts'
+import { createStoppedError, EngineLife, MAX_REASON_LENGTH } from './engine-life.ts'
 import type { EngineOptions, EngineParts } from './engine-options.ts'
 import { JobFigures } from './job-figures.ts'
 import { type EngineEvent, Jobs, type JobWork } from './jobs.ts'
@@ -114,8 +114,10 @@ export class Engine {
 
   report(): EngineReport {
     const { weights, kind } = this.#options
-    const { approach, state, reason, restarts } = this.#life
+    const { approach, state, isRefused, restarts } = this.#life
     const { progress, contextLength, needBytes, fileBytes } = approach
+    const refusal = state === 'cold' ? approach.refusal : undefined
+    const reason = this.#life.reason ?? refusal?.slice(0, MAX_REASON_LENGTH)
     const idle = state === 'ready' && this.#admission.idle
     return {
       weights: weights.label.slice(-256),
@@ -134,6 +136,7 @@ export class Engine {
       ...(needBytes !== undefined && { memory_bytes: needBytes }),
       ...(fileBytes !== undefined && { file_bytes: fileBytes }),
       ...(reason !== undefined && { reason }),
+      ...((isRefused || refusal !== undefined) && { refused: true }),
     }
   }
 

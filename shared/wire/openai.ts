@@ -258,6 +258,12 @@ export const ModelEntry = z.object({
     .string()
     .exactOptional()
     .describe('`bundled-demo` where the small weights shipped with shoal serve the id.'),
+  context_length: z
+    .int()
+    .exactOptional()
+    .describe(
+      'Most tokens of one request: prompt and answer. Absent from a cell without coordinator.',
+    ),
 })
 export type ModelEntry = z.infer<typeof ModelEntry>
 

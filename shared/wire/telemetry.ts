@@ -76,6 +76,8 @@ export const EngineReport = z.object({
   restarts: z.int().nonnegative(),
   /** Reason why it is not ready, in plain words. */
   reason: z.string().max(500).exactOptional(),
+  /** True when the cell cannot open the weights: a fact about them, and no fault of the cell. */
+  refused: z.boolean().exactOptional(),
   /** Phase of `loading`: `downloading`, `checking` or `loading`; others may be added. */
   phase: z.string().max(32).exactOptional(),
   /** Progress of the current phase. */

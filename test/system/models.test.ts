@@ -1,5 +1,12 @@
 import { hash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
@@ -197,7 +204,7 @@ const standingOf = (model: string, isRight: (cell: Json) => boolean): Promise<Js
   })
 
 t.test('a file of the cell that an operator adds answers at once, also by another id', async t => {
-  t.equal((await chat('own:1b')).status, 422)
+  t.equal((await chat('own:1b')).status, 404)
   const added = await add({ model: 'own:1b', path: own, context_length: 512 })
   t.match(added, { status: 201, body: { id: 'own:1b', origin: 'added', weights: own } })
   t.equal((await chat('own:1b')).status, 200)
@@ -292,20 +299,49 @@ t.test('a model that cannot be is refused with the remedy', async t => {
   t.match(await ask('DELETE', '/v1/catalogue/here%3A1b'), { status: 409 })
 })
 
-t.test('a model that cannot be loaded says why in every list', async t => {
-  const path = join(folder, 'absent.gguf')
-  t.match(await add({ model: 'absent:1b', path }), { status: 201 })
-  await standingOf('absent:1b', ({ reason }) => /not taken/.test(String(reason)) === false)
-  await act('absent:1b', 'load')
+t.test('a model that no cell can open is not kept, and is no fault of the cell', async t => {
+  const text = join(folder, 'text.gguf')
+  writeFileSync(text, 'this is no model')
+  for (const [path, message] of [
+    [join(folder, 'absent.gguf'), /no cell can open it: .*absent.gguf: the file is not there$/],
+    [text, /no cell can open it: .*text.gguf: it is not a GGUF file$/],
+  ] as const) {
+    const refused = await add({ model: 'absent:1b', path })
+    t.match([refused.status, refused.body], [422, { error: { param: 'source', message } }])
+    t.match(await ask('GET', '/v1/catalogue/absent%3A1b'), { status: 404 })
+  }
+  const { body } = await ask('GET', '/v1/audit?limit=200')
+  const actions = (body.rows as Json[]).map(({ action, subject }) => `${action} ${subject}`)
+  t.ok(actions.includes('model.remove absent:1b'))
+})
+
+t.test('a model that cannot be loaded any more says why in every list', async t => {
+  const path = join(folder, 'moved.gguf')
+  copyFileSync(own, path)
+  t.match(await add({ model: 'moved:1b', path, context_length: 8192 }), {
+    status: 201,
+    body: { context_length: 2048 },
+  })
+  const { data } = (await ask('GET', '/v1/models')).body as { data: Json[] }
+  t.match(
+    data.find(({ id }) => id === 'moved:1b'),
+    { context_length: 2048 },
+    'the length in force, not the one that was asked for',
+  )
+  rmSync(path)
+  await act('moved:1b', 'load')
   const reason = `${path}: the file is not there`
-  const standing = await standingOf('absent:1b', ({ state }) => state === 'failed')
-  t.match(standing, { reason, name: String })
+  const standing = await standingOf('moved:1b', ({ state }) => state === 'failed')
+  t.match(standing, { reason, name: String, refused: true })
   const listed = await waitUntil('the list has it', async () => {
     const { models } = (await ask('GET', '/v1/catalogue')).body as { models: Json[] }
-    return models.find(each => each.id === 'absent:1b' && each.reason !== null)
+    return models.find(each => each.id === 'moved:1b' && each.reason !== null)
   })
   t.equal(listed.reason, reason)
-  t.match(await ask('DELETE', '/v1/catalogue/absent%3A1b'), { status: 200 })
+  t.match(await ask('GET', `/v1/cells/${cellId}`), { body: { presence: 'ready' } })
+  const { alerts } = (await ask('GET', '/v1/alerts')).body as { alerts: Json[] }
+  t.notOk(alerts.some(({ rule }) => rule === 'engine_failed'))
+  t.match(await ask('DELETE', '/v1/catalogue/moved%3A1b'), { status: 200 })
 })
 
 t.test('a cell asks no server of its own network for an added model', async t => {

@@ -26,9 +26,13 @@ const sizeOf = (parameters: number): string => {
   return `${count.toFixed(count < 100 ? 1 : 0)}${letter}`
 }
 
-/** Keys of GGUF headers; the context is what a request may have here, which the file may exceed. */
+/**
+ * Keys of GGUF headers.
+ * @param context_length tokens that a request may have here, which the file may exceed
+ */
 export const modelInfo = (
-  { id, context_length }: CatalogueEntry,
+  { id }: Pick<CatalogueEntry, 'id'>,
+  context_length: number,
   facts: ModelFacts | undefined,
 ): Shown['model_info'] => {
   const common = { 'general.basename': id }

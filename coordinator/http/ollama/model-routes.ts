@@ -4,13 +4,12 @@ import type { Catalogue, CatalogueEntry } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { ModelFacts } from '../../../shared/wire/model-facts.ts'
 import { readRequest } from '../../../shared/wire/read-request.ts'
-import type { EngineReport } from '../../../shared/wire/telemetry.ts'
-import { engineReports, isRoutable } from '../../fleet/cell.ts'
 import type { Fleet } from '../../fleet/fleet.ts'
 import type { ModelFactsMemory } from '../../fleet/model-facts-memory.ts'
 import { modelsOfTier } from '../../quota/tier-models.ts'
 import { requireKey } from '../auth.ts'
 import { parseJsonBody } from '../json-body.ts'
+import { contextOf, type Found, groupReports } from '../model-reports.ts'
 import { nameIgnored, requireNoneIgnored } from '../take-body.ts'
 import {
   type Loaded,
@@ -96,7 +95,9 @@ export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (ap
         param: 'model',
       })
     await modelFacts.prepare([entry], request.tenantId)
-    return { ...shown(entry, modelFacts.find(entry, request.tenantId)), modified_at }
+    const found = groupReports(parts, request.tenantId).get(entry.id) ?? []
+    const facts = modelFacts.find(entry, request.tenantId)
+    return { ...shown(entry, contextOf(entry, found), facts), modified_at }
   })
 
   for (const { id, remedy, ...at } of WRITES)
@@ -148,30 +149,6 @@ const listed = (
   details: detailsOf(facts),
 })
 
-interface Found {
-  report: EngineReport
-  hasGpu: boolean
-}
-
-/** Reports of the cells that serve the tenant, by id of the model. */
-const groupReports = (
-  { fleet, mayUse }: Pick<OllamaModelParts, 'fleet' | 'mayUse'>,
-  tenantId: string | undefined,
-): Map<string, Found[]> => {
-  const reports = new Map<string, Found[]>()
-  for (const cell of fleet.cells()) {
-    if (!isRoutable(cell) || !mayUse(cell.id, tenantId)) continue
-    const hasGpu = (cell.sample?.gpus.length ?? 0) > 0
-    for (const report of engineReports(cell))
-      for (const model of report.models) {
-        const found = reports.get(model)
-        if (found === undefined) reports.set(model, [{ report, hasGpu }])
-        else found.push({ report, hasGpu })
-      }
-  }
-  return reports
-}
-
 /** Entry of a model that is loaded on cells which serve the tenant. */
 const loadedEntry = (
   entry: CatalogueEntry,
@@ -181,7 +158,7 @@ const loadedEntry = (
   const onGpu = found.filter(({ hasGpu }) => hasGpu)
   const size = largest(found, 'memory_bytes')
   const size_vram = largest(onGpu, 'memory_bytes')
-  const { context_length } = entry
+  const context_length = contextOf(entry, found)
   return { ...listed(entry, size, facts), expires_at: NEVER, size_vram, context_length }
 }
 
@@ -198,6 +175,7 @@ const CAPABILITIES: Record<CatalogueEntry['kind'], Shown['capabilities']> = {
 
 const shown = (
   entry: CatalogueEntry,
+  contextLength: number,
   facts: ModelFacts | undefined,
 ): Omit<Shown, 'modified_at'> => ({
   license: [facts?.licence, facts?.licence_url].filter(text => text).join('\n'),
@@ -205,6 +183,6 @@ const shown = (
   parameters: '',
   template: facts?.chat_template ?? '',
   details: detailsOf(facts),
-  model_info: modelInfo(entry, facts),
+  model_info: modelInfo(entry, contextLength, facts),
   capabilities: CAPABILITIES[entry.kind],
 })

@@ -7,6 +7,7 @@ import { CAPABILITY, FIRST_CAPABILITY, NEEDS } from '../../../shared/wire/capabi
 import { type EngineReport, ModelState } from '../../../shared/wire/telemetry.ts'
 import { createUnknownError } from '../../catalogue/write-model.ts'
 import { type Cell, engineReports } from '../../fleet/cell.ts'
+import { contextInForce } from '../../fleet/context-in-force.ts'
 import { isPresent } from '../../fleet/presence.ts'
 import type { Context } from '../context.ts'
 
@@ -28,6 +29,7 @@ const CellStanding = z.object({
       "True when the cell's own file gives the added id to other weights, which it serves.",
     ),
   state: ModelState.nullable().describe('Null when the cell does not have the model yet.'),
+  refused: z.boolean().describe('True when the cell cannot open the weights; `reason` tells why.'),
   phase: z.string().nullable().describe('downloading, checking or loading.'),
   progress_percent: z.number().nullable(),
   downloaded_bytes: Count,
@@ -51,7 +53,11 @@ export const ModelDetails = z.object({
   aliases: z.array(z.string()),
   weights: z.string(),
   sha256: z.string().nullable(),
-  context_length: z.int(),
+  context_length: z
+    .int()
+    .describe(
+      'Most tokens of one request now: what was asked for, or less where the file has less.',
+    ),
   owned_by: z.string(),
   note: z.string(),
   on: z.array(z.string()).describe('Cells that it was added for; all when empty.'),
@@ -82,7 +88,7 @@ export const describeModel = (views: Views, id: string): ModelDetails => {
     aliases: views.models.aliasesOf(id),
     weights: nameWeights(entry.weights),
     sha256: entry.sha256 ?? null,
-    context_length: entry.context_length,
+    context_length: contextInForce(entry, listEngines(views, id)),
     owned_by: entry.owned_by,
     note: entry.note,
     on: [...listCells(views, id)],
@@ -95,6 +101,16 @@ export const findOrigin = (models: Views['models'], id: string): z.input<typeof 
   if (registered === undefined) return 'configuration'
   return registered.aliasOf === undefined ? 'added' : 'alias'
 }
+
+const listEngines = ({ fleet }: Pick<Views, 'fleet'>, id: string) =>
+  [...fleet.cells()]
+    .filter(({ presence }) => isPresent(presence))
+    .flatMap(cell => engineReports(cell))
+    .filter(({ models, state }) => models.includes(id) && state !== 'failed')
+    .map(({ state, context_length }) => ({
+      ready: state === 'ready',
+      contextLength: context_length,
+    }))
 
 /** Ids of the cells that an added model, or the model of an alias, is for; all when empty. */
 const listCells = ({ models }: Pick<Views, 'models'>, id: string): readonly string[] => {
@@ -133,6 +149,7 @@ const standingOf = (cell: Named, id: string, report: EngineReport): CellStanding
   ...nameOf(cell),
   own_weights: report.own_models?.includes(id) === true,
   state: report.state,
+  refused: report.refused === true,
   phase: report.phase ?? null,
   progress_percent: report.progress_percent ?? null,
   downloaded_bytes: report.downloaded_bytes ?? null,
@@ -150,6 +167,7 @@ const absent = (cell: Named, reason: string): CellStanding => ({
   ...nameOf(cell),
   own_weights: false,
   state: null,
+  refused: false,
   phase: null,
   progress_percent: null,
   downloaded_bytes: null,

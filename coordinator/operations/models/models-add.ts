@@ -7,6 +7,7 @@ import { completeSource } from '../../catalogue/complete-source.ts'
 import { CellRef } from '../cell-field.ts'
 import { defineOperation } from '../operation.ts'
 import { describeModel, ModelDetails, requireCells } from './model-view.ts'
+import { settleModel } from './settle-model.ts'
 
 /** Checksum of an empty file. */
 const SHA256_EXAMPLE = hash('sha256', '')
@@ -90,6 +91,7 @@ export default defineOperation({
       ...weights,
     })
     await context.models.change({ act: 'add', id: model, entry, cells: on }, context.actor)
+    await settleModel(context, model)
     return describeModel(context, model)
   },
 })

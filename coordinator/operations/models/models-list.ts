@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { CatalogueEntry, TIER_NAMES, weightsLabel } from '../../../shared/catalogue.ts'
+import { contextInForce } from '../../fleet/context-in-force.ts'
 import type { Pool } from '../../fleet/pool.ts'
 import { isOperator } from '../../keys/key.ts'
 import { modelsOfTier } from '../../quota/tier-models.ts'
@@ -63,7 +64,7 @@ const modelView = (
   entry: CatalogueEntry,
   pools: Pool[],
 ): Omit<z.input<typeof ModelView>, 'origin' | 'reason'> => {
-  const { id, kind, minimum_tier, context_length, owned_by, note } = entry
+  const { id, kind, minimum_tier, owned_by, note } = entry
   const engines = pools.flatMap(pool => pool.engines)
   const cells_ready = engines.filter(({ ready }) => ready).length
   const state = cells_ready > 0 ? 'ready' : engines.length > 0 ? 'cold' : 'unavailable'
@@ -72,7 +73,7 @@ const modelView = (
     id,
     kind,
     minimum_tier,
-    context_length,
+    context_length: contextInForce(entry, engines),
     state,
     cells_ready,
     cells: engines.length,

@@ -158,6 +158,11 @@ t.test('a fault of a cell is detected, and unknown values keep the previous stat
     ['a clock more than 2 s behind', sound({}, -2001), { clock_off: 'bad' }],
     ['an unknown clock', cellWith(disk(50)), { clock_off: 'hold' }],
     ['a failed engine', sound({ engines: [failed] }), { engine_failed: 'bad' }],
+    [
+      'weights that it cannot open',
+      sound({ engines: [{ ...failed, refused: true }] }),
+      { model_refused: 'bad' },
+    ],
   ] as const)
     t.strictSame(statesOf(cell), expected, title)
   t.match(statesOf(sound(), { ...OBSERVED, newlyDropped: () => 1 }), { spool_dropping: 'bad' })
