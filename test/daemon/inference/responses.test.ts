@@ -440,7 +440,7 @@ t.test('a cell answers like the Responses API', async t => {
   t.test('with a length error in the terms of the caller', async t => {
     for (const stream of [false, true]) {
       const { status, json } = await ask({ input: 'word '.repeat(3000), stream })
-      t.equal(status, 422)
+      t.equal(status, 400)
       t.match(json.error, { code: 'context_length_exceeded', param: 'input' })
     }
   })
