@@ -150,14 +150,7 @@ export const testOpenai = async (t: Test, { url, keys }: TestStack): Promise<voi
       } as OpenAI.ChatCompletionCreateParamsNonStreaming)
     for (const [title, key, request, status, code, type] of [
       ['a bad key', 'svc-dev-bad', {}, 401, 'auth_required', OpenAI.AuthenticationError],
-      [
-        'an unknown model',
-        keys.free,
-        { model: 'x' },
-        404,
-        'model_not_found',
-        OpenAI.NotFoundError,
-      ],
+      ['an unknown model', keys.free, { model: 'x' }, 404, 'model_not_found', OpenAI.NotFoundError],
       [
         'a bad body',
         keys.free,
