@@ -60,6 +60,8 @@ export interface ScanModule<
   row: R
   /** Undefined for a module that runs only when somebody asks. */
   autoRun?: AutoRun
+  /** True for a part of `discover scan`, which is no skill and no tool of its own. */
+  isPart?: true
   /** What a row says about things in the world; none for rows about the host itself. */
   observe?(row: z.output<R>, context: SightingContext): Sighting[]
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { LookupContext } from '../../discovery/lookup-run.ts'
-import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
+import { ALL_MODULES } from '../../discovery/modules.ts'
 import { PSEUDONYM_SECRET_BYTES, Pseudonyms } from '../../discovery/registry/pseudonyms.ts'
 import { DAY_MS } from '../../shared/time.ts'
 import type { Base } from '../base/base.ts'
@@ -79,7 +79,7 @@ export const openRegistry = async ({
   logger,
 }: RegistryParts): Promise<OpenRegistry> => {
   const pseudonyms = await openPseudonyms(secrets)
-  const observer = new ModuleObserver(DISCOVERY_MODULES, pseudonyms)
+  const observer = new ModuleObserver(ALL_MODULES, pseudonyms)
   const rates = new CellRates(SIGHTINGS_PER_MINUTE)
   const recorder = new RegistryRecorder({
     ...{ ledger, events, observer, rates, pseudonyms, figures, now },

@@ -1,5 +1,5 @@
 import type { LookupContext } from '../../discovery/lookup-run.ts'
-import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
+import { ALL_MODULES } from '../../discovery/modules.ts'
 import type { Pseudonyms } from '../../discovery/registry/pseudonyms.ts'
 import type { Upstreams } from '../../discovery/upstreams/upstreams.ts'
 import type { Base } from '../base/base.ts'
@@ -62,7 +62,7 @@ export const openDiscovery = (
   const lookups = new Lookups({ ...parts, searchRegistry, client: lookupClient, results, sink })
   scheduleLookups({ ...parts, lookups })
   const inbox = stack.use(
-    new FindingsInbox({ ...parts, modules: DISCOVERY_MODULES, results, sink, uses }),
+    new FindingsInbox({ ...parts, modules: ALL_MODULES, results, sink, uses }),
   )
   return {
     findingsEars: inbox,

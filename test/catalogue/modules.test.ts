@@ -15,7 +15,7 @@ import {
   MODULE_DOMAINS,
   type ModuleDomain,
 } from '../../discovery/module.ts'
-import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
+import { ALL_MODULES, DISCOVERY_MODULES } from '../../discovery/modules.ts'
 import type { ScanRun } from '../../discovery/scan-run.ts'
 import { MODULE_MAX_SECONDS } from '../../shared/wire/findings.ts'
 import { findUnbounded } from '../support/find-unbounded.ts'
@@ -107,17 +107,17 @@ t.test(
 t.test(
   'every module has a program of its name, and no other program stands beside them',
   async t => {
-    for (const module of DISCOVERY_MODULES) t.type(await loadRun(module), 'function', module.id)
+    for (const module of ALL_MODULES) t.type(await loadRun(module), 'function', module.id)
     const files = readdirSync(programs, { recursive: true, encoding: 'utf8' })
     t.strictSame(
       files.filter(file => /^[a-z_]+\/[a-z0-9-]+\.ts$/.test(file)).toSorted(),
-      DISCOVERY_MODULES.map(({ id, domain }) => `${domain}/${id}.ts`).toSorted(),
+      ALL_MODULES.map(({ id, domain }) => `${domain}/${id}.ts`).toSorted(),
     )
   },
 )
 
 t.test('a declaration imports no foreign library but zod', async t => {
-  for (const { id, domain } of DISCOVERY_MODULES) {
+  for (const { id, domain } of ALL_MODULES) {
     const text = readFileSync(join(root, 'discovery', 'modules', domain, `${id}.ts`), 'utf8')
     const from = [...text.matchAll(/from '([^']+)'/g)].map(([, path = '']) => path)
     t.strictSame(
@@ -129,7 +129,7 @@ t.test('a declaration imports no foreign library but zod', async t => {
   }
 })
 
-for (const module of DISCOVERY_MODULES)
+for (const module of ALL_MODULES)
   t.test(`${module.id} keeps the rules of modules`, async t => {
     t.match(module.description, /^[A-Z].{10,}\.$/s)
     t.not(module.tags.length, 0)
@@ -151,6 +151,13 @@ for (const module of DISCOVERY_MODULES)
 
 t.test('every module is one skill and two tools, made from its declaration', async t => {
   const ids = new Set(operations.map(({ id }) => id))
+  const parts = ALL_MODULES.filter(module => !DISCOVERY_MODULES.includes(module))
+  t.strictSame(
+    parts.map(({ id }) => id),
+    ['host-scan'],
+    'parts of a scan are neither',
+  )
+  for (const { id } of parts) t.notOk(ids.has(id) || ids.has(`module-${id}-run`))
   for (const { id, access } of DISCOVERY_MODULES) {
     const skill = skills.find(each => each.id === id)
     t.match(skill, { access, effect: 'read', path: `/v1/skills/${id}`, group: 'discovery' })

@@ -1,7 +1,7 @@
 import { scanItems } from '../../daemon/helper/child/scan-items.ts'
 import { loadRun } from '../../discovery/load.ts'
 import type { ScanModule } from '../../discovery/module.ts'
-import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
+import { ALL_MODULES } from '../../discovery/modules.ts'
 import type { ScanRun } from '../../discovery/scan-run.ts'
 import { listOpenResources } from './open-resources.ts'
 
@@ -23,7 +23,7 @@ const {
   /** Instead of that of the module. */
   deadlineSeconds?: number
 }
-const module = DISCOVERY_MODULES.find(each => each.id === id) as ScanModule | undefined
+const module = ALL_MODULES.find(each => each.id === id) as ScanModule | undefined
 if (module === undefined) throw new Error(`no module ${id}`)
 const run = await loadRun<ScanRun>(module as never)
 if (run === undefined) throw new Error(`no program of ${id}`)

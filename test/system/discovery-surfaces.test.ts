@@ -185,6 +185,24 @@ t.test('discovery on every surface', async t => {
       return task.state === 'completed' && task
     })
     t.match(ended.result, { modules: [{ module: 'docker-inventory', outcome: 'complete' }] })
+    const whole = await post('/a2a/discovery/run', {})
+    const seen = await waitUntil('the scan of what is there has ended', async () => {
+      const task = await get(`/v1/tasks/${whole.body.task_id}`)
+      return task.state === 'completed' && task.result
+    })
+    t.strictSame(
+      seen.modules.map(({ module }: { module: string }) => module),
+      ['host-scan', 'network-map', 'mdns-scan', 'runtime-discover'],
+    )
+    t.match(seen.modules[0], { outcome: 'complete' })
+    t.match(
+      seen.hosts.find((host: { cell_id: string }) => host.cell_id === cell.id),
+      {
+        addresses: ['127.0.0.1'],
+        found_by: ['host-scan'],
+      },
+    )
+    for (const limit of seen.limited_by) t.type(limit, 'string')
     const csv = await request(
       'operator',
       'GET',

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { COMMON_PORTS, FLEET_PORTS } from '../../discovery/net/port-sets.ts'
+import { listHosts } from '../../coordinator/operations/discovery/list-hosts.ts'
+import { COMMON_PORTS, FLEET_PORTS, HOST_PORTS } from '../../discovery/net/port-sets.ts'
 import { Avahi } from '../support/avahi.ts'
 import {
   addressOf,
@@ -100,6 +101,35 @@ t.test(
     }
   },
 )
+
+t.test('a scan of what is there finds each host of the link once', { skip }, async t => {
+  const modules = ['host-scan', 'network-map', 'mdns-scan']
+  // a question to the group needs the whole link in the scope
+  const scopes = [[BED_NETWORK, BED_NETWORK_6], [], ['10.77.0.0/24']]
+  const reports = await bed.scan(modules.map((module, at) => ({ module, scope: scopes[at] ?? [] })))
+  const hosts = listHosts(
+    reports.map(({ rows }, at) => ({
+      module: modules[at] ?? '',
+      rows: rows.map(row => ({ ...row, cell_id: 'cell_1' })),
+    })),
+  )
+  const of = (address: string) => hosts.filter(({ addresses }) => addresses.includes(address))
+  const [cell] = of(BED_SCANNER)
+  t.match(cell, { cell_id: 'cell_1' })
+  for (const [index, { label, isIpv6, services = [], isHidden }] of BED_HOSTS.entries()) {
+    const found = of(addressOf(index))
+    t.equal(found.length, 1, label)
+    t.ok(found[0]?.mac, label)
+    t.equal(found[0]?.cell_id, null)
+    if (isIpv6) t.ok(found[0]?.addresses.includes(addressOf6(index)), `${label} over IPv6`)
+    const ports = services.map(({ port }) => port).filter(port => HOST_PORTS.includes(port))
+    const seen = found[0]?.ports.map(({ port }) => port)
+    t.strictSame(seen?.toSorted(), isHidden ? [] : ports.toSorted(), `ports of ${label}`)
+  }
+  t.match(of(addressOf(indexOf('shell')))[0]?.ports, [{ port: 22, name: 'ssh' }])
+  if (bed.programs.includes('avahi'))
+    t.match(of(addressOf(indexOf('nas')))[0]?.name, /\.local$/, 'names are announced')
+})
 
 const fingerprint = (label: string): ScanOrder => ({
   module: 'http-fingerprint',

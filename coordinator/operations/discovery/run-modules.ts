@@ -14,6 +14,7 @@ export const ModuleOutcome = z.object({
   findings: z.int().nullable().describe('Rows found; null for a lookup and after a failure.'),
   cells: z.int().nullable().describe('Cells that ran it; null for a lookup and after a failure.'),
   reason: z.string().nullable().describe('Why it is unavailable on the first cell, or failed.'),
+  warnings: z.array(z.string()).describe('What limited it on the cells, such as the scope.'),
 })
 export type ModuleOutcome = z.infer<typeof ModuleOutcome>
 
@@ -35,16 +36,26 @@ export const readDefaultInput = ({ id, input }: DiscoveryModule): object => {
   })
 }
 
-/** Runs modules one after the other with their defaults; one that fails does not stop the others. */
+/** Rows that a module found, as the answer of its scan has them. */
+export interface ModuleRows {
+  module: string
+  rows: readonly object[]
+}
+
+/**
+ * Runs modules one after the other with their defaults; one that fails does not stop the others.
+ * The rows of each scan are passed to `note`.
+ */
 export const runModules = async (
   modules: readonly DiscoveryModule[],
   context: Context,
+  note: (found: ModuleRows) => void = () => {},
 ): Promise<ModuleOutcome[]> => {
   const outcomes: ModuleOutcome[] = []
   for (const [done, module] of modules.entries()) {
     context.signal.throwIfAborted()
     await context.progress({ done, total: modules.length, message: module.id })
-    outcomes.push(await tryModule(module, context))
+    outcomes.push(await tryModule(module, context, undefined, note))
   }
   return outcomes
 }
@@ -52,8 +63,14 @@ export const runModules = async (
 /** Answer of a scan, without the types of its rows. */
 interface ScanAnswer {
   findings: readonly object[]
-  cells: readonly { available: boolean; reason: string | null }[]
+  cells: readonly {
+    available: boolean
+    reason: string | null
+    warnings: readonly { message: string }[]
+  }[]
 }
+
+const MAX_WARNINGS = 16
 
 const describeFailure = (error: unknown, { signal }: Pick<Context, 'signal'>): string => {
   if (signal.aborted) return 'it did not end in time'
@@ -65,12 +82,13 @@ export const tryModule = async (
   module: DiscoveryModule,
   context: Context,
   input?: object,
+  note: (found: ModuleRows) => void = () => {},
 ): Promise<ModuleOutcome> => {
   try {
     const answer = await runModule(module, input ?? readDefaultInput(module), context)
-    if (!isScan(module))
-      return { module: module.id, outcome: 'complete', findings: null, cells: null, reason: null }
+    if (!isScan(module)) return { ...NOTHING, module: module.id, outcome: 'complete' }
     const { findings, cells } = answer as ScanAnswer
+    note({ module: module.id, rows: findings })
     const able = cells.filter(({ available }) => available).length
     return {
       module: module.id,
@@ -78,9 +96,18 @@ export const tryModule = async (
       findings: findings.length,
       cells: able,
       reason: able > 0 ? null : (cells[0]?.reason ?? null),
+      warnings: listWarnings(cells),
     }
   } catch (error) {
     const reason = describeFailure(error, context)
-    return { module: module.id, outcome: 'failed', findings: null, cells: null, reason }
+    return { ...NOTHING, module: module.id, outcome: 'failed', reason }
   }
+}
+
+const NOTHING = { findings: null, cells: null, reason: null, warnings: [] }
+
+/** Warnings of all cells, each once. */
+const listWarnings = (cells: ScanAnswer['cells']): string[] => {
+  const messages = cells.flatMap(({ warnings }) => warnings.map(({ message }) => message))
+  return [...new Set(messages)].slice(0, MAX_WARNINGS)
 }

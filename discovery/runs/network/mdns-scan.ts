@@ -1,10 +1,8 @@
-import ipaddr from 'ipaddr.js'
 import * as z from 'zod'
 import { type Link, listLinks } from '../../../shared/mdns/links.ts'
 import { cleanText } from '../../../shared/mdns/txt.ts'
-import type { ScanScope } from '../../../shared/wire/scan-scope.ts'
+import { isLinkInScope } from '../../net/link-scope.ts'
 import { NotPossibleHere, type ScanContext, type ScanRun } from '../../scan-run.ts'
-import { findEntryFault, isInScope, parseNetwork } from '../../scope.ts'
 import { browseServices } from './mdns/browse.ts'
 import { readDeviceFacts } from './mdns/device-facts.ts'
 import type { FoundService } from './mdns/services.ts'
@@ -59,18 +57,6 @@ const chooseLinks = ({ config: section }: ScanContext): Link[] => {
     interfaces === undefined
       ? 'no interface has an IPv4 address'
       : `none of the configured interfaces has an IPv4 address: ${interfaces.join(', ')}`,
-  )
-}
-
-/** True when one entry of the scope covers the subnet of the link. */
-export const isLinkInScope = (scope: ScanScope, { address, cidr }: Link): boolean => {
-  const [own, bits] = ipaddr.IPv4.parseCIDR(cidr)
-  return (
-    isInScope(scope, address) &&
-    scope.entries.some(entry => {
-      const network = findEntryFault(entry) === undefined ? parseNetwork(entry.target) : undefined
-      return network?.[0].kind() === 'ipv4' && network[1] <= bits && own.match(network)
-    })
   )
 }
 

@@ -37,6 +37,26 @@ t.test('a run of several modules tells complete, unavailable and failed ones apa
   ])
 })
 
+t.test('without modules, what is there is found, and the answer says what limited it', async t => {
+  const asked: string[] = []
+  const message = 'the subnet of eth0 is not in the scope'
+  const run = async ({ id }: { id: string }, _input: object, _caller: object, use: Use) => {
+    asked.push(id)
+    const row = { address: '192.0.2.7', mac: null, is_own: false, ports: [] }
+    const rows = id === 'host-scan' ? [row] : []
+    return use([{ ...resultOf(true, null, rows), warnings: [{ code: 'out_of_scope', message }] }])
+  }
+  const { signal } = new AbortController()
+  const context = { moduleRuns: { run }, progress: async () => {}, signal }
+  t.match(await (discoveryRun.run as unknown as Run)({}, context), {
+    outcome: 'complete',
+    hosts: [{ addresses: ['192.0.2.7'], found_by: ['host-scan'] }],
+    limited_by: [message],
+  })
+  t.strictSame(asked, ['host-scan', 'network-map', 'mdns-scan', 'runtime-discover'])
+  t.notOk(discoveryRun.input.safeParse({ modules: ['host-scan'] }).success, 'it is no module')
+})
+
 t.test('an unknown module is refused before a task starts', async t => {
   t.notOk(discoveryRun.input.safeParse({ modules: ['bogus'] }).success)
 })

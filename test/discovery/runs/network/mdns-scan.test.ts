@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import t from 'tap'
 import module from '../../../../discovery/modules/network/mdns-scan.ts'
-import { isLinkInScope } from '../../../../discovery/runs/network/mdns-scan.ts'
+import { isLinkInScope } from '../../../../discovery/net/link-scope.ts'
 import { Avahi } from '../../../support/avahi.ts'
 import {
   NetworkLab,
