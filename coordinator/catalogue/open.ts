@@ -7,7 +7,7 @@ import { Models } from './models.ts'
 interface ModelViews {
   /** Every model: those of the configuration, and those that operators added. */
   catalogue: Catalogue
-  models: Pick<Models, 'aliasesOf' | 'change' | 'find' | 'isConfigured' | 'list'>
+  models: Pick<Models, 'aliasesOf' | 'change' | 'find' | 'isConfigured' | 'list' | 'look'>
 }
 
 interface ModelParts extends Pick<Base, 'stack' | 'logger' | 'now'> {

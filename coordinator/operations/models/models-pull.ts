@@ -27,6 +27,8 @@ export default defineOperation({
   }),
   output: ModelDetails,
   run: async ({ model, cell_id }, context) => {
+    // another coordinator may have added it a moment ago
+    if (!context.catalogue.some(({ id }) => id === model)) await context.models.look()
     if (isDownloaded(findEntry(context, model))) requireEgress(context.upstreams)
     const targets = await findTargets(context, model, cell_id)
     const sent = targets.map(id => commandModel('pull', { cell_id: id, model }, context))

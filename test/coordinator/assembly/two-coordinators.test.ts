@@ -248,6 +248,8 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
     // without a look at the changes in between
     for (let n = 0; n < 5; n++) {
       await ask(a, 'PUT', `/v1/catalogue/fresh-${n}/alias`, { model: 'own:1b' })
+      const pulled = await ask(b, 'POST', `/v1/catalogue/fresh-${n}/pull`)
+      t.not(pulled.json.error?.code, 'model_not_found')
       t.equal((await remove(b, `fresh-${n}`)).status, 200, 'an alias that is a moment old')
     }
     for (const id of ['late:1b', 'gpt-4o']) t.equal((await remove(a, id)).status, 200)

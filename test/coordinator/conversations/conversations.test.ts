@@ -211,6 +211,19 @@ t.test('an action that needs approval is reported and not carried out', async t 
   t.match(sent.json.replies[0].content, /pending/)
 })
 
+t.test('a skill whose answer says that it has failed fails the message', async t => {
+  const success = { field: 'lamps', codes: { 7: 69, '*': 0 } }
+  const { begin, say } = await scene(t, {
+    moreSkills: [{ ...skillOf('lamp-count', 'read'), success }],
+  })
+  const { json } = await begin({ participants: [{ id: 'lamp-count', type: 'skill' }] })
+  const sent = (await say(json.id, '@lamp-count')).json
+  const failure = { state: 'failed', reason: 'lamp-count is 7' }
+  t.match(sent, { message: failure, replies: [{ ...failure, content: '{"lamps":7}' }] })
+  const good = (await say(json.id, '@lamp-count {"lamps": 2}')).json
+  t.match(good, { message: { state: 'done' }, replies: [{ state: 'done' }] })
+})
+
 t.test('skill output meant for operators does not reach other keys of the tenant', async t => {
   const { demo, call, begin, say, show } = await scene(t, {
     moreSkills: [skillOf('secret-count', 'read')],
