@@ -1,7 +1,10 @@
 import { VEHICLE_PROPERTIES } from '../links/mavlink/properties.ts'
 import { defineProfile } from '../profile.ts'
 
-/** Vehicle whose type or autopilot has no profile: it can be read only. */
+/**
+ * Vehicle whose type or autopilot has no profile, or has not been heard yet. It can be read only; a stop
+ * is sent once its heartbeat says how, so that a motion that a restart interrupted is braked.
+ */
 export default defineProfile({
   id: 'mavlink-vehicle',
   title: 'Other vehicle that speaks MAVLink',
@@ -9,5 +12,5 @@ export default defineProfile({
   link: 'mavlink',
   properties: VEHICLE_PROPERTIES,
   verbs: {},
-  atEstop: 'none',
+  atEstop: 'hold',
 })

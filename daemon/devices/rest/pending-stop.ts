@@ -47,6 +47,7 @@ export class PendingStop {
   readonly #parts: PendingStopParts
   #outcome: DeviceOutcome
   #observer: RestObserver | undefined
+  #profileId: string | undefined
   #wasAvailable: boolean
   #orderedAtMs: number
   #isOrdering = false
@@ -89,10 +90,11 @@ export class PendingStop {
     const { order, now } = this.#parts
     const { deviceId, behaviour, since } = order
     const readState = () => link.readState(deviceId)
-    this.#observer ??= new RestObserver(
-      { deviceId, profile: device.profile, behaviour, readState, now },
-      since,
-    )
+    const { profile } = device
+    // what a device is may be known only later, by its first sign of life
+    if (this.#observer === undefined || this.#profileId !== profile.id)
+      this.#observer = new RestObserver({ deviceId, profile, behaviour, readState, now }, since)
+    this.#profileId = profile.id
     const seen = this.#observer.look()
     // without a reading since the order, the last observation stands
     if (seen.at !== null) this.#outcome = { ...this.#outcome, seen }

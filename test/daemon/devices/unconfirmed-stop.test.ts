@@ -265,3 +265,14 @@ t.test('a device that comes back is stopped without a wait for the next repetiti
   link.add(CART, { profile })
   t.strictSame(link.stopped, [CART])
 })
+
+t.test('a device that is known only later is seen at rest by what it is', async t => {
+  const { link, set, host, clock, profile } = await openLiar(t)
+  const { rest: _, ...unknown } = { ...profile, id: 'unheard', atEstop: 'hold' as const }
+  link.add(CART, { profile: unknown, available: false })
+  const recovered = host.recoverRest(CART)
+  link.add(CART, { profile })
+  clock.now += 1000
+  set(0)
+  t.match(await recovered, { seen: { state: 'at_rest' } })
+})

@@ -238,7 +238,11 @@ t.test('lost frames lower the link quality', async t => {
 t.test('a vehicle is not available before its heartbeat, and says so', async t => {
   const { link } = await openRig(t, { vehicles: [{ name: 'absent', system_id: 77 }] })
   await waitUntil('the port is bound', () => link.list()[0]?.reason?.includes('heartbeat'))
-  t.match(link.list()[0], { available: false, reason: 'no heartbeat has arrived yet' })
+  t.match(link.list()[0], {
+    available: false,
+    reason: 'no heartbeat has arrived yet',
+    profile: { id: 'mavlink-vehicle', atEstop: 'hold' },
+  })
   await t.rejects(link.stop(link.list()[0]?.deviceId ?? '', 'land'), {
     name: 'DeviceFailure',
     reason: 'cell_unavailable',
