@@ -27,7 +27,8 @@ const NOW = 1_800_000_000_000
 const TEXT_SEEDS = 5
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
-const csv = (name: string, layer: string): GraphFacts => parseLayer(read(name), 'csv', layer)
+const csv = (name: string, layer: string): GraphFacts =>
+  parseLayer(read(name), { format: 'csv', layer })
 
 /** Recall at 5 of plain text search, activation, activation after learning, and translation. */
 export const measureRecall = async (): Promise<ReportRow[]> => {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
+import { readDocument } from '../../shared/foreign/read-document.ts'
 import type { Target } from '../../shared/outbound/judge.ts'
 import { SendError } from '../../shared/outbound/send-error.ts'
 import type { Sender } from '../outbound/sender.ts'
@@ -52,7 +53,8 @@ export const createRemoteRpc = (parts: RpcParts): RemoteRpc => {
         `the agent answered with status ${answer.status}${hintOf(answer.status)}`,
       )
     try {
-      return withoutSecrets(JSON.parse(answer.body.toString('utf8')), secretsIn(secrets))
+      const read = await readDocument(answer.body, { format: 'json' })
+      return withoutSecrets(read, secretsIn(secrets))
     } catch (cause) {
       throw createAgentUnavailableError('the agent answered something that is no JSON', cause)
     }

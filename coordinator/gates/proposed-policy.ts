@@ -1,6 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
-import { DocumentError } from '../../shared/foreign/document.ts'
-import { readDocument } from '../../shared/foreign/read-document.ts'
+import { readUpload } from '../base/read-upload.ts'
 import type { Gates } from './definition.ts'
 import { MAX_PLAN_BYTES } from './plan-hash.ts'
 import { type Policy, readPolicy } from './policy.ts'
@@ -9,7 +8,6 @@ import { type Policy, readPolicy } from './policy.ts'
 const MAX_FAULTS = 20
 /** Text of a policy with its comments, which a plan leaves out. */
 const MAX_TEXT_BYTES = 4 * MAX_PLAN_BYTES
-const RETRY_SECONDS = 10
 
 /**
  * Parses a policy in YAML or JSON and runs its table of tests. Throws `invalid_request` with the
@@ -20,22 +18,11 @@ export const proposedPolicy = async (text: string, configured: Gates): Promise<P
 
 /** YAML, of which JSON is a subset. A document too large for a plan could not be approved. */
 const parsePolicy = async (text: string): Promise<unknown> => {
-  const document = await readYaml(text)
+  const limits = { maxBytes: MAX_TEXT_BYTES }
+  const document = await readUpload(text, 'document', { format: 'yaml', limits })
   const bytes = Buffer.byteLength(JSON.stringify(document) ?? '')
   if (bytes <= MAX_PLAN_BYTES) return document
   throw refusal(`it is larger than ${MAX_PLAN_BYTES} bytes`)
-}
-
-const readYaml = async (text: string): Promise<unknown> => {
-  try {
-    const limits = { maxBytes: MAX_TEXT_BYTES }
-    return await readDocument(Buffer.from(text), { format: 'yaml', limits })
-  } catch (cause) {
-    if (!(cause instanceof DocumentError)) throw cause
-    if (cause.fault !== 'busy') throw refusal(`it ${cause.message}`, cause)
-    const retryAfterSeconds = RETRY_SECONDS
-    throw new ShoalError('rate_limited', `the document ${cause.message}`, { retryAfterSeconds })
-  }
 }
 
 /** Throws `invalid_request` with the faults of a document. */

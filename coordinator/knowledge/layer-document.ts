@@ -3,6 +3,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { firstIssue } from '../../shared/first-issue.ts'
 import { type CsvRow, CsvScanner, isEmptyRow } from '../base/csv-scanner.ts'
 import { unguardFormula } from '../base/format-csv.ts'
+import { readUpload } from '../base/read-upload.ts'
 import type { Attribute, GraphEdge, GraphFacts, GraphNode } from './graph-model.ts'
 
 /** Kind and name without white space: `service:crm`. */
@@ -31,17 +32,33 @@ const EdgeDocument = z.strictObject({
   target: NodeId,
   weight: Weight.default(1),
 })
+/** Values of the largest import, 200,000 characters, with room. */
+const MAX_VALUES = 200_000
+
 const LayerDocument = z.strictObject({
   nodes: z.array(NodeDocument).default([]),
   edges: z.array(EdgeDocument).default([]),
 })
+
+interface LayerFormat {
+  format: 'json' | 'csv'
+  layer: string
+}
+
+/** Reads an import off the event loop. Throws as `parseLayer` does. */
+export const readLayer = (text: string, input: LayerFormat): Promise<GraphFacts> =>
+  readUpload(text, 'text', {
+    format: 'text',
+    reader: { module: import.meta.url, name: 'parseLayer', input },
+    limits: { maxValues: MAX_VALUES },
+  }) as Promise<GraphFacts>
 
 /**
  * Nodes and edges of an import. JSON is `{nodes, edges}`. CSV has a header line: with `source`,
  * `relation`, `target` and `weight` its lines are edges; with `id`, `name` and `text` they are nodes,
  * whose further columns are attributes. Throws `invalid_request` with the line or path of the fault.
  */
-export const parseLayer = (text: string, format: 'json' | 'csv', layer: string): GraphFacts => {
+export const parseLayer = (text: string, { format, layer }: LayerFormat): GraphFacts => {
   const { nodes, edges } = format === 'json' ? parseJson(text) : parseRows(text)
   return {
     nodes: nodes.map(node => nodeOf(node, layer)),

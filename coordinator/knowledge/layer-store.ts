@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import { splitList } from '../base/split-list.ts'
+import { createSlices } from '../base/time-slices.ts'
 import { countMatchingRows } from '../store/count.ts'
 import type { GraphEdgeRow, GraphLayerRow, GraphNodeRow } from '../store/knowledge-tables.ts'
 import { bumpRevision } from '../store/revisions.ts'
@@ -52,8 +53,16 @@ export const importLayer = (
     if (replaces) await deleteRows(trx, tenantId, layer)
     const nodes = [...new Map(facts.nodes.map(node => [node.id, node])).values()]
     const edges = [...new Map(facts.edges.map(edge => [edgeKey(edge), edge])).values()]
-    for (const part of splitList(nodes, AT_ONCE)) await putNodes(trx, tenantId, layer, part)
-    for (const part of splitList(edges, AT_ONCE)) await putEdges(trx, tenantId, layer, part)
+    // a turn of the event loop within the transaction: SQLite answers without one
+    const pause = createSlices()
+    for (const part of splitList(nodes, AT_ONCE)) {
+      await pause()
+      await putNodes(trx, tenantId, layer, part)
+    }
+    for (const part of splitList(edges, AT_ONCE)) {
+      await pause()
+      await putEdges(trx, tenantId, layer, part)
+    }
     const changed = { changed_at: now, changed_by: by.actor }
     await trx
       .insertInto('graph_layers')

@@ -1,3 +1,4 @@
+import { readDocument } from '../../shared/foreign/read-document.ts'
 import { SendError } from '../../shared/outbound/send-error.ts'
 import type { Sender } from '../outbound/sender.ts'
 
@@ -52,7 +53,7 @@ export const createAsk =
     try {
       const message = { url, method: 'GET' as const, maxAnswerBytes: MAX_ANSWER_BYTES }
       const { status, body: bytes } = await sender.send(message, signal)
-      const body = parseJson(bytes)
+      const body = await parseJson(bytes)
       const fault = status === 200 ? findFault(body) : `it answered ${status}`
       const state = status >= 500 ? 'down' : fault === undefined ? 'up' : 'unknown'
       return checkOf({ state, httpStatus: status, fault, body })
@@ -68,13 +69,9 @@ const stateOf = (error: unknown): Check['state'] => {
   return error.reason === 'timed_out' || REFUSING.includes(code) ? 'down' : 'unknown'
 }
 
-const parseJson = (bytes: Buffer): unknown => {
-  try {
-    return JSON.parse(bytes.toString())
-  } catch {
-    return undefined
-  }
-}
+/** Undefined for an answer that is no JSON, or exceeds the bounds of documents. */
+const parseJson = (bytes: Buffer): Promise<unknown> =>
+  readDocument(bytes, { format: 'json' }).catch(() => undefined)
 
 /** Field of an answer; undefined where it is no object. */
 export const fieldOf = (body: unknown, name: string): unknown =>

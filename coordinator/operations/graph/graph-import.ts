@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { isLiveLayer } from '../../knowledge/graph-model.ts'
-import { parseLayer } from '../../knowledge/layer-document.ts'
+import { readLayer } from '../../knowledge/layer-document.ts'
 import { defineOperation } from '../operation.ts'
 import { graphFor, LayerId } from './graph-view.ts'
 import { LayerView, layerViewOf } from './layer-view.ts'
@@ -42,7 +42,7 @@ export default defineOperation({
         `${layer_id} is derived from the running system; choose another name for an imported layer`,
         { param: 'layer_id' },
       )
-    const facts = parseLayer(text, format, layer_id)
+    const facts = await readLayer(text, { format, layer: layer_id })
     const { tenantId, graph } = await graphFor(context)
     const live = facts.nodes.find(({ id }) => isLiveLayer(graph.node(id)?.layer ?? ''))
     if (live !== undefined)

@@ -10,18 +10,25 @@ t.test('JSON and CSV describe the same layer', async t => {
   })
   const nodes = 'id,name,text,rack\r\nservice:crm,"CRM, new",customers,r1\r\n'
   const edges = 'source,relation,target,weight\nservice:crm,runs_on,cell:1,0.5\n'
-  const whole = parseLayer(json, 'json', 'services')
-  t.strictSame(parseLayer(nodes, 'csv', 'services').nodes, whole.nodes)
-  t.strictSame(parseLayer(edges, 'csv', 'services').edges, whole.edges)
+  const whole = parseLayer(json, { format: 'json', layer: 'services' })
+  t.strictSame(parseLayer(nodes, { format: 'csv', layer: 'services' }).nodes, whole.nodes)
+  t.strictSame(parseLayer(edges, { format: 'csv', layer: 'services' }).edges, whole.edges)
   t.match(whole.nodes[0], { kind: 'service', layer: 'services', attributes: { rack: 'r1' } })
 })
 
 t.test('names default to the id, weights to 1, quotes and line breaks are kept', async t => {
-  t.match(parseLayer('id,text\na:b,"say ""hi""\nto all"\n', 'csv', 'x').nodes[0], {
-    name: 'b',
-    text: 'say "hi"\nto all',
-  })
-  t.equal(parseLayer('source,relation,target\na:b,uses,a:c', 'csv', 'x').edges[0]?.weight, 1)
+  t.match(
+    parseLayer('id,text\na:b,"say ""hi""\nto all"\n', { format: 'csv', layer: 'x' }).nodes[0],
+    {
+      name: 'b',
+      text: 'say "hi"\nto all',
+    },
+  )
+  t.equal(
+    parseLayer('source,relation,target\na:b,uses,a:c', { format: 'csv', layer: 'x' }).edges[0]
+      ?.weight,
+    1,
+  )
 })
 
 t.test('no cell of an export is a formula, and an import reads it as it was', async t => {
@@ -30,7 +37,7 @@ t.test('no cell of an export is a formula, and an import reads it as it was', as
   const graph = await graphOf([], [node])
   const { text } = exportPage(graph, 'csv', { what: 'nodes', limit: 10 })
   t.notMatch(text, /(^|,)"?[=@]/m)
-  t.match(parseLayer(text, 'csv', 'test').nodes[0], node)
+  t.match(parseLayer(text, { format: 'csv', layer: 'test' }).nodes[0], node)
 })
 
 for (const [what, text, format, message] of [
@@ -54,7 +61,7 @@ for (const [what, text, format, message] of [
   ['a quote that does not end', 'id,name\na:b,"x', 'csv', /line 2: a quoted field is not closed/],
 ] as const)
   t.test(`${what} is refused with its place`, async t => {
-    t.throws(() => parseLayer(text, format, 'x'), {
+    t.throws(() => parseLayer(text, { format, layer: 'x' }), {
       code: 'invalid_request',
       param: 'text',
       message,
