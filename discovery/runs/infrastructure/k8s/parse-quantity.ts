@@ -11,7 +11,7 @@ const BINARY: Readonly<Record<string, number>> = {
  */
 export const parseQuantity = (text: string): number | undefined => {
   const [, digits, suffix = ''] =
-    /^([+-]?(?:\d+\.?\d*|\.\d+))([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,3})?$/.exec(text) ?? []
+    /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d{1,3})?$/.exec(text) ?? []
   if (digits === undefined) return undefined
   const factor = DECIMAL[suffix] ?? BINARY[suffix] ?? 10 ** Number(suffix.slice(1))
   return Number(digits) * factor

@@ -59,7 +59,7 @@ export const PATH_RULES: readonly PathRule[] = [
     name: 'ollama',
     vendor: 'Ollama',
     cpe: 'a:ollama:ollama',
-    pattern: /^\{"version":"[\d.]+[^"]*"\}\s*$/,
+    pattern: /^\{"version":"[\d.][^"]*"\}\s*$/,
     version: /"version":"([\w.-]{1,32})"/,
   },
   { path: '/.well-known/agent.json', name: 'shoal', vendor: null, pattern: /"shoal-swarm\// },

@@ -14,7 +14,9 @@ const MAX_INTERFACES = 4
 export const scanByIw = async (signal: AbortSignal): Promise<WifiScan | undefined> => {
   const devices = await runProgram('iw', ['dev'], signal)
   if (devices === undefined) return undefined
-  const names = [...devices.stdout.matchAll(/^\s*Interface (\S{1,32})$/gm)].map(([, name]) => name)
+  const names = [...devices.stdout.matchAll(/^[ \t]*Interface (\S{1,32})$/gm)].map(
+    ([, name]) => name,
+  )
   if (names.length === 0) throw new NotPossibleHere('this machine has no Wi-Fi adapter')
   const scans: WifiScan[] = []
   for (const name of names.slice(0, MAX_INTERFACES)) scans.push(await scan(name as string, signal))

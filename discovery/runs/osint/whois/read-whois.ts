@@ -63,10 +63,10 @@ export const findReferral = (text: string): string | undefined => {
   const [server] = ['refer', 'whois', 'registrar whois server'].flatMap(
     key => fields.get(key) ?? [],
   )
-  const host = server
-    ?.replace(/^\w+:\/\//, '')
-    .replace(/[:/].*$/, '')
+  const [host] = (server ?? '')
+    .replace(/^\w+:\/\//, '')
     .toLowerCase()
+    .split(/[:/]/, 1)
   return host !== undefined && /^[a-z0-9.-]{1,253}$/.test(host) ? host : undefined
 }
 
@@ -78,7 +78,8 @@ const parseFields = (text: string): Map<string, string[]> => {
     const [, key, value] = /^\s*([^:]{1,64}):\s*(\S.*)$/.exec(line) ?? []
     if (key === undefined || value === undefined) continue
     const name = key.trim().toLowerCase()
-    fields.set(name, [...(fields.get(name) ?? []), value.trim()])
+    const values = fields.get(name) ?? []
+    if (values.length < MAX_ENTRIES) fields.set(name, [...values, value.trim()])
   }
   return fields
 }
