@@ -1,5 +1,5 @@
-import { parse } from 'yaml'
 import * as z from 'zod'
+import { readDocument } from '../../../shared/foreign/read-document.ts'
 import type { PropertyValue } from '../../../shared/wire/device.ts'
 import type { Ros2RobotConfig } from './config.ts'
 import type { TypedTopic } from './names.ts'
@@ -17,22 +17,22 @@ type Readings = Readonly<Record<string, PropertyValue>>
 
 /** A topic that a robot publishes its state on. */
 export interface StateTopic extends TypedTopic {
-  /** @throws when the text is not a message of this type */
-  read(text: string): Readings
+  /** Rejects when the text is not a message of this type. */
+  read(text: string): Promise<Readings>
 }
 
 /** First message of the output of `ros2 topic echo`, which separates messages by `---`. */
-const parseMessage = (text: string): unknown =>
-  parse(text.split('\n---', 1)[0] ?? '', { maxAliasCount: 0 })
+const parseMessage = (text: string): Promise<unknown> =>
+  readDocument(Buffer.from(text.split('\n---', 1)[0] ?? ''), { format: 'yaml' })
 
-const readBattery = (text: string): Readings => {
-  const { percentage } = BatteryState.parse(parseMessage(text))
+const readBattery = async (text: string): Promise<Readings> => {
+  const { percentage } = BatteryState.parse(await parseMessage(text))
   const isKnown = percentage >= 0 && percentage <= 1
   return { battery_percent: isKnown ? Math.round(percentage * 1000) / 10 : null }
 }
 
-const readPose = (text: string): Readings => {
-  const { pose, twist } = Odometry.parse(parseMessage(text))
+const readPose = async (text: string): Promise<Readings> => {
+  const { pose, twist } = Odometry.parse(await parseMessage(text))
   const { x, y } = pose.pose.position
   return { x_m: x, y_m: y, speed_m_s: Math.hypot(twist.twist.linear.x, twist.twist.linear.y) }
 }

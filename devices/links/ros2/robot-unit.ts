@@ -54,7 +54,8 @@ export class RobotUnit {
     signal: AbortSignal,
   ): Promise<void> {
     const { argv } = createRead(topic)
-    const readings = read(await this.#cli.run(argv, { signal, timeoutMs: READ_TIMEOUT_MS }))
+    const text = await this.#cli.run(argv, { signal, timeoutMs: READ_TIMEOUT_MS })
+    const readings = await read(text)
     const at = now()
     for (const [name, value] of Object.entries(readings)) this.#readings[name] = { value, at }
   }
