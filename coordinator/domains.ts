@@ -41,6 +41,7 @@ import { openRampUps } from './rampup/open.ts'
 import { openRegisters } from './registers/open.ts'
 import { openReplicas } from './replicas/open.ts'
 import { openReports } from './reports/open.ts'
+import { openResponses } from './responses/open.ts'
 import { openRecurring } from './schedules/open.ts'
 import { openKeyCheck, openSecretsPart } from './secrets/open.ts'
 import { openServices } from './services/open.ts'
@@ -76,6 +77,7 @@ export const domains = [
   openVisitors,
   openRegisters,
   openIdempotency,
+  openResponses,
   openGates,
   openQuota,
   openCallHours,

@@ -53,6 +53,7 @@ export const DOMAINS = [
   'quota',
   'visitors',
   'idempotency',
+  'responses',
   'fleet',
   'catalogue',
   'enrolment',

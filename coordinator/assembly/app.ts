@@ -40,6 +40,7 @@ import { openApiRoute } from '../http/openapi-route.ts'
 import { operationRoutes } from '../http/operation-routes.ts'
 import { collectRoutes } from '../http/route-docs.ts'
 import { allowedHosts, safety } from '../http/safety.ts'
+import { storedResponseRoutes } from '../http/stored-response-routes.ts'
 import type { Keys } from '../keys/keys.ts'
 import { mcpRoutes } from '../mcp/mcp-routes.ts'
 import { coordinatorMetrics, type Figures } from '../metrics/figures.ts'
@@ -51,6 +52,7 @@ import type { Pipeline } from '../operations/invoke/invoke.ts'
 import { taskReaders } from '../operations/task-readers.ts'
 import type { Quota } from '../quota/quota.ts'
 import type { Replicas } from '../replicas/replicas.ts'
+import type { StoredResponses } from '../responses/stored-responses.ts'
 import { skills } from '../skills/index.ts'
 import type { Skill } from '../skills/skill.ts'
 
@@ -69,6 +71,8 @@ export interface AppParts {
   lanes?: InferenceParts['lanes']
   answerMemory: InferenceParts['answerMemory']
   running: InferenceParts['running']
+  /** Responses that clients asked to keep; without it none is kept. */
+  storedResponses?: StoredResponses | undefined
   figures: Figures
   budgets: Budgets
   /** Metrics that `/metrics` shows; by default those of this app, without the process. */
@@ -146,7 +150,8 @@ const addInferenceRoutes = (
     onError: figures.http.countError,
     hold: keys.hold?.bind(keys),
   }
-  inferenceRoutes(straight, inference)
+  const { storedResponses: responses } = parts
+  inferenceRoutes(straight, { ...inference, ...(responses && { responses }) })
   ollamaAnswerRoutes(straight, inference)
 }
 
@@ -178,6 +183,8 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   const createdAt = Math.floor(now() / 1000)
   const mayUse: Router['mayUse'] = (...asked) => views.routing.router.mayUse(...asked)
   await app.register(modelRoutes, { catalogue, createdAt, fleet, mayUse })
+  const { storedResponses: responses } = parts
+  if (responses) await app.register(storedResponseRoutes, { responses })
   const modelFacts = new ModelFactsMemory({ fleet, mayUse, nowMs: () => performance.now() })
   await app.register(ollamaModelRoutes, { catalogue, createdAt, fleet, mayUse, modelFacts })
   const { isDegraded, findReadinessFault } = parts

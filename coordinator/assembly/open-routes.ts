@@ -18,6 +18,7 @@ interface RouteParts
     Pick<
       AppParts,
       | 'answerMemory'
+      | 'storedResponses'
       | 'config'
       | 'keys'
       | 'quota'

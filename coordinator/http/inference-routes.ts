@@ -22,9 +22,10 @@ import {
 } from '../../shared/wire/rerank.ts'
 import { ModelResponse, ResponseEvent } from '../../shared/wire/response.ts'
 import { ResponsesRequest } from '../../shared/wire/responses.ts'
-import { RESPONSES_RULES } from '../../shared/wire/responses-rules.ts'
+import { RESPONSES_RULES, STORED_RESPONSES_RULES } from '../../shared/wire/responses-rules.ts'
 import type { DirectRouter } from './direct-router.ts'
 import { Inference, type InferenceParts } from './inference.ts'
+import { type KeepParts, keepResponse } from './keep-response.ts'
 import { takeBody } from './take-body.ts'
 
 const CHAT = {
@@ -47,7 +48,7 @@ const COMPLETION = {
 const RESPONSES = {
   id: 'create-response',
   tag: 'inference',
-  summary: 'Create a response, whole or as server-sent events; nothing is stored.',
+  summary: 'Create a response, whole or as server-sent events; `store: true` keeps it.',
   body: ResponsesRequest,
   answer: ModelResponse,
   events: ResponseEvent,
@@ -81,7 +82,10 @@ const RERANK_V2 = {
  * `POST /v1/chat/completions`, `/v1/responses`, `/v1/completions`, `/v1/embeddings`, `/v1/rerank`
  * and `/v2/rerank`.
  */
-export const inferenceRoutes = (straight: DirectRouter, parts: InferenceParts): void => {
+export const inferenceRoutes = (
+  straight: DirectRouter,
+  parts: InferenceParts & Partial<KeepParts>,
+): void => {
   const inference = new Inference(parts)
 
   straight.post('/v1/chat/completions', CHAT, async exchange => {
@@ -90,8 +94,11 @@ export const inferenceRoutes = (straight: DirectRouter, parts: InferenceParts): 
   })
 
   straight.post('/v1/responses', RESPONSES, async exchange => {
-    const { model, stream } = takeBody(exchange, RESPONSES_RULES)
-    await inference.infer(exchange, 'chat', { model, stream: stream === true })
+    const { responses } = parts
+    const asked = takeBody(exchange, responses ? STORED_RESPONSES_RULES : RESPONSES_RULES)
+    const kept = responses ? await keepResponse(exchange, asked, { ...parts, responses }) : exchange
+    const { model, stream } = asked
+    await inference.infer(kept, 'chat', { model, stream: stream === true })
   })
 
   straight.post('/v1/completions', COMPLETION, async exchange => {

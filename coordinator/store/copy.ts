@@ -94,6 +94,7 @@ const LEDGER_KEYS: TableKeys<Omit<LedgerTables, LiveTable>> = {
   graph_learning: ['tenant_id', 'edge_key'],
   graph_learning_settings: ['tenant_id'],
   register_records: ['tenant_id', 'register', 'id'],
+  stored_responses: ['id'],
   probe: ['id'],
   audit_trouble: ['id'],
   audit_checkpoint: ['id'],

@@ -58,6 +58,7 @@ import {
   registryScanners,
   registryTables,
 } from './registry-migrations.ts'
+import { storedResponses } from './response-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
 import {
   leaseTable,
@@ -160,4 +161,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0124_logged_minutes': { up: db => loggedMinutes(db, engine), compatibleFrom: '0.1.0' },
   '0125_slowed_webhooks': { up: slowedWebhooks, compatibleFrom: '0.1.0' },
   '0130_strict_keys': { up: strictKeys, compatibleFrom: '0.1.0' },
+  '0131_stored_responses': { up: storedResponses, compatibleFrom: '0.1.0' },
 })

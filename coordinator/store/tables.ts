@@ -14,6 +14,7 @@ import type { ModelTables } from './model-tables.ts'
 import type { QuotaTables } from './quota-tables.ts'
 import type { RegisterTables } from './register-tables.ts'
 import type { RegistryTables } from './registry-tables.ts'
+import type { ResponseTables } from './response-tables.ts'
 import type { ScheduleTables } from './schedule-tables.ts'
 import type { SwarmTables } from './swarm-tables.ts'
 import type { TaskTables } from './task-tables.ts'
@@ -40,6 +41,7 @@ export interface LedgerTables
     QuotaTables,
     RegisterTables,
     RegistryTables,
+    ResponseTables,
     ScheduleTables,
     SwarmTables,
     TaskTables {

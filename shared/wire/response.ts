@@ -73,13 +73,15 @@ export const ModelResponse = z.object({
   model: z.string(),
   output: z.array(OutputItem),
   parallel_tool_calls: z.boolean(),
-  previous_response_id: z.null(),
+  previous_response_id: z.string().nullable(),
   prompt_cache_key: z.string().nullable(),
   reasoning: z.object({ effort: z.null(), summary: z.null() }),
   safety_identifier: z.string().nullable(),
   background: z.literal(false),
   service_tier: z.string(),
-  store: z.literal(false).describe('Always false: responses are not stored.'),
+  store: z
+    .boolean()
+    .describe('True when the response is stored for `previous_response_id`, GET and DELETE.'),
   temperature: z.number(),
   top_p: z.number(),
   presence_penalty: z.number(),

@@ -121,6 +121,15 @@ const createIgnored = (name: string, param: string) => ({
   message: `${param}: ${name.slice(name.indexOf('.') + 1)} is not supported`,
 })
 
+/** Where responses are stored, and earlier ones are found by their id. */
+export const STORED_RESPONSES_RULES: RequestRules<ResponsesRequest> = {
+  schema: ResponsesRequest,
+  hasTools: true,
+  findIssue: findRequestIssue,
+  findUnsupported: ({ previous_response_id: _, ...request }) => findUnsupported(request),
+  simplify,
+}
+
 export const RESPONSES_RULES: RequestRules<ResponsesRequest> = {
   schema: ResponsesRequest,
   hasTools: true,

@@ -138,7 +138,7 @@ export const ResponsesRequest = z.object({
   previous_response_id: optional(z.string()),
   prompt: optional(z.unknown()),
   truncation: optional(z.enum(['auto', 'disabled'])),
-  /** Accepted; nothing is stored, and the answer says so. */
+  /** Keeps the response for 30 days; a cell without coordinator stores nothing, and says so. */
   store: optional(z.boolean()),
   metadata: optional(z.record(z.string().max(64), z.string().max(512))),
   user: optional(z.string().max(512)),

@@ -2,9 +2,9 @@ import type { Completion, CompletionChunk } from '../../../shared/wire/completio
 import type { ChatCompletion, ChatCompletionChunk, Usage } from '../../../shared/wire/openai.ts'
 import type { StreamEvent } from '../event-reader.ts'
 import { errorOf } from '../inner-answer.ts'
+import type { Translation } from '../translated-answer.ts'
 import { ollamaError } from './ollama-error.ts'
 import { type CallParts, CallPieces, toOllamaCalls } from './tool-calls.ts'
-import type { Translation } from './translated-answer.ts'
 
 interface AnswerParts {
   /** `chat` answers with a message, `generate` with a text. */

@@ -14,13 +14,14 @@ import type { DirectRouter } from '../direct-router.ts'
 import type { HttpExchange } from '../exchange.ts'
 import { Inference, type InferenceParts } from '../inference.ts'
 import { nameIgnored, takeBody } from '../take-body.ts'
+import { TranslatedAnswer, type Translation } from '../translated-answer.ts'
 import { AnswerLines } from './answer-lines.ts'
 import { OLLAMA_CHAT_RULES, toChatRequest } from './chat-request.ts'
 import { CHAT_DOCS, EMBED_DOCS, EMBEDDINGS_DOCS, GENERATE_DOCS } from './docs.ts'
 import { OllamaEmbeddingsRequest, OllamaEmbedRequest, toEmbeddingRequest } from './embed-request.ts'
 import { OLLAMA_GENERATE_RULES, toCompletion, toQuestion } from './generate-request.ts'
 import { modelIdOf } from './model-names.ts'
-import { TranslatedAnswer, type Translation } from './translated-answer.ts'
+import { OLLAMA_FORM } from './ollama-error.ts'
 import { OneVector, VectorList } from './vectors.ts'
 
 const CHAT = '/v1/chat/completions'
@@ -52,6 +53,7 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
     const response = new TranslatedAnswer({
       response: exchange.response,
       translation,
+      form: OLLAMA_FORM,
       isStream,
       memory: parts.answerMemory,
       keyId: (exchange.key as Key).id,

@@ -1,4 +1,5 @@
 import { httpStatus, type ShoalError } from '../../../shared/errors.ts'
+import type { AnswerForm } from '../translated-answer.ts'
 
 /** Body of an error in Ollama's API. */
 export const ollamaError = ({ message }: ShoalError): { error: string } => ({ error: message })
@@ -12,3 +13,11 @@ export const ollamaStatus = ({ code }: Pick<ShoalError, 'code'>): number =>
   code === 'invalid_model' ? 404 : withoutUnprocessable(httpStatus(code))
 
 export const withoutUnprocessable = (status: number): number => (status === 422 ? 400 : status)
+
+export const OLLAMA_FORM: AnswerForm = {
+  streamHeaders: { 'content-type': 'application/x-ndjson' },
+  format: line => `${JSON.stringify(line)}\n`,
+  errorBody: ollamaError,
+  errorStatus: ollamaStatus,
+  status: withoutUnprocessable,
+}

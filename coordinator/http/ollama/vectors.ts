@@ -1,5 +1,5 @@
 import type { EmbeddingAnswer } from '../../../shared/wire/openai.ts'
-import type { Translation } from './translated-answer.ts'
+import type { Translation } from '../translated-answer.ts'
 
 /** Translates the vectors of `/api/embed`, one at a time: there may be thousands of them. */
 export class VectorList implements Translation {

@@ -1,29 +1,41 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { Writable } from 'node:stream'
-import type { ShoalError } from '../../../shared/errors.ts'
+import type { ShoalError } from '../../shared/errors.ts'
 import {
   AnswerHold,
   type AnswerMemory,
   createBusyError,
   createKeyBoundError,
-} from '../../fleet/answer-hold.ts'
-import type { ClientResponse } from '../../fleet/client-response.ts'
-import { EventReader, type StreamEvent } from '../event-reader.ts'
-import { errorOf } from '../inner-answer.ts'
-import { ollamaError, ollamaStatus, withoutUnprocessable } from './ollama-error.ts'
+} from '../fleet/answer-hold.ts'
+import type { ClientResponse } from '../fleet/client-response.ts'
+import { EventReader, type StreamEvent } from './event-reader.ts'
+import { errorOf } from './inner-answer.ts'
 
-/** Turns an answer in OpenAI's format into one in Ollama's. */
+/** Turns an answer in OpenAI's format into another one. */
 export interface Translation {
-  /** Lines for one event of a stream. */
-  lines(event: StreamEvent): object[]
+  /** What an event of a stream becomes. */
+  lines(event: StreamEvent): object[] | Promise<object[]>
   /** Pieces of the JSON for a whole answer. */
-  whole(answer: unknown): Iterable<string>
+  whole(answer: unknown): Iterable<string> | AsyncIterable<string>
+}
+
+/** Outer shape of translated answers. */
+export interface AnswerForm {
+  /** Headers of a stream. */
+  streamHeaders: OutgoingHttpHeaders
+  /** Text of a line. */
+  format(line: object): string
+  errorBody(error: ShoalError): object
+  errorStatus(error: ShoalError): number
+  /** Status for a status that is not 200. */
+  status(status: number): number
 }
 
 interface TranslatedParts {
   /** The client's own answer. */
   response: ClientResponse
   translation: Translation
+  form: AnswerForm
   isStream: boolean
   memory: AnswerMemory
   /** Key whose share of the memory a whole answer takes until it is translated. */
@@ -35,7 +47,7 @@ const MAX_EVENT = 4 * 1024 * 1024
 
 /**
  * Stands in for a client's response: writers of answers write OpenAI's format to it, the client gets
- * Ollama's. A stream is translated as it arrives, with the client's back-pressure.
+ * another one. A stream is translated as it arrives, with the client's back-pressure.
  */
 export class TranslatedAnswer extends Writable implements ClientResponse {
   headersSent = false
@@ -73,7 +85,7 @@ export class TranslatedAnswer extends Writable implements ClientResponse {
     const { 'content-length': _, ...rest } = headers
     this.#headers = rest
     if (this.#isPassedOn)
-      this.#parts.response.writeHead(200, { ...rest, 'content-type': 'application/x-ndjson' })
+      this.#parts.response.writeHead(200, { ...rest, ...this.#parts.form.streamHeaders })
     return this
   }
 
@@ -83,23 +95,26 @@ export class TranslatedAnswer extends Writable implements ClientResponse {
       done()
       return
     }
-    const { response } = this.#parts
-    const text = this.#translate(piece)
-    if (text === undefined) this.destroy()
-    else if (text === '' || response.write(text)) done()
-    else response.once('drain', done)
+    this.#translate(piece).then(
+      text => {
+        const { response } = this.#parts
+        if (text === undefined) this.destroy()
+        else if (text === '' || response.write(text)) done()
+        else response.once('drain', done)
+      },
+      () => this.destroy(),
+    )
   }
 
-  /** Lines for a piece of a stream; undefined for one that cannot be parsed. */
-  #translate(piece: Buffer): string | undefined {
-    try {
-      const events = this.#events.take(piece)
-      if (this.#events.restLength > MAX_EVENT) return undefined
-      const lines = events.flatMap(event => this.#parts.translation.lines(event))
-      return lines.map(line => `${JSON.stringify(line)}\n`).join('')
-    } catch {
-      return undefined
-    }
+  /** Text for a piece of a stream; undefined for one that is too long. */
+  async #translate(piece: Buffer): Promise<string | undefined> {
+    const { translation, form } = this.#parts
+    const events = this.#events.take(piece)
+    if (this.#events.restLength > MAX_EVENT) return undefined
+    let text = ''
+    for (const event of events)
+      for (const line of await translation.lines(event)) text += form.format(line)
+    return text
   }
 
   #collect(piece: Buffer): void {
@@ -124,23 +139,23 @@ export class TranslatedAnswer extends Writable implements ClientResponse {
   async #sendCollected(): Promise<void> {
     const body = Buffer.concat(this.#pieces)
     this.#pieces = []
-    if (this.#refusal !== undefined) this.#sendError(ollamaStatus(this.#refusal), this.#refusal)
-    else if (this.#status !== 200)
-      this.#sendError(withoutUnprocessable(this.#status), errorOf(body))
+    const { form } = this.#parts
+    if (this.#refusal !== undefined) this.#sendError(form.errorStatus(this.#refusal), this.#refusal)
+    else if (this.#status !== 200) this.#sendError(form.status(this.#status), errorOf(body))
     else await this.#sendWhole(body)
   }
 
   #sendError(status: number, error: ShoalError): void {
-    const body = JSON.stringify(ollamaError(error))
+    const body = JSON.stringify(this.#parts.form.errorBody(error))
     this.#writeJsonHead(status, { 'content-length': Buffer.byteLength(body) })
     this.#parts.response.write(body)
   }
 
   async #sendWhole(body: Buffer): Promise<void> {
-    const { response } = this.#parts
+    const { response, form } = this.#parts
     let hasHead = false
     try {
-      for (const piece of this.#parts.translation.whole(JSON.parse(String(body)))) {
+      for await (const piece of this.#parts.translation.whole(JSON.parse(String(body)))) {
         if (!hasHead) this.#writeJsonHead(200, {})
         hasHead = true
         if (this.destroyed) return
@@ -149,7 +164,7 @@ export class TranslatedAnswer extends Writable implements ClientResponse {
     } catch (error) {
       if (hasHead) throw error
       const unreadable = errorOf(body)
-      this.#sendError(ollamaStatus(unreadable), unreadable)
+      this.#sendError(form.errorStatus(unreadable), unreadable)
     }
   }
 
