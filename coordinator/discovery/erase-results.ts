@@ -26,7 +26,9 @@ export const eraseFromResults = async (
       : typeof value === 'object' && value !== null && Object.values(value).some(isMentioned)
   const isSeenBy = (row: ModuleRow, { cellId, module }: StoredPart): boolean => {
     const run = { runId: '', part: 0, inputHash: '', startedAt: 0, outcome: undefined }
-    const found = observer.observe({ ...run, cellId: cellId || undefined, module, rows: [row] }, 0)
+    // a lookup of the coordinator is stored with its data as one field
+    const rows = cellId === '' ? [row.data as ModuleRow] : [row]
+    const found = observer.observe({ ...run, cellId: cellId || undefined, module, rows }, 0)
     return found.some(observation =>
       sites.some(site => {
         const trace = traceOf({ ...observation, site }, now(), pseudonyms)

@@ -143,6 +143,38 @@ t.test('a run leaves no personal MAC address in store, logs or exports', async t
 const patternOf = (macs: readonly string[]): RegExp =>
   new RegExp(macs.map(mac => mac.split(':').join('[:.-]?')).join('|'), 'i')
 
+t.test('an erasure reads what lookups of the coordinator have stored', async t => {
+  const { store, opened, results, inbox, events, send } = await openScene(t)
+  const { registry, registryAdmin } = opened.views
+  await send('network-map', [mapRow({ address: '10.0.0.77', mac: PHONE })], 'r1')
+  const server = {
+    ...{ id: '42', kind: 'server', name: 'cell-1', status: 'running', region: null },
+    ...{ created_at: null, ipv4: ['198.51.100.7'], ipv6: [], private_ips: [], cpu_cores: 2 },
+    ...{ memory_bytes: 1, disk_bytes: 1, labels: {}, monthly_cost_eur: 4 },
+  }
+  const totals = { servers: 1, running: 1, monthly_cost_eur: 4 }
+  const data = {
+    provider: 'hetzner',
+    configured: true,
+    region_count: 1,
+    resources: [server],
+    totals,
+  }
+  await results.keep({
+    ...{ module: 'cloud-discover', runId: 'c1', part: 0, startedAt: 1, outcome: 'complete' },
+    ...{ cellId: '', rows: [{ data }], takenAt: 1, elapsedMs: 1, reason: null },
+    notes: { warnings: [], sources: [] },
+  } as never)
+  const { entities } = await registry.page({ limit: 9 })
+  const id = entities[0]?.entity_id ?? ''
+  await registryAdmin.erase(id, BY)
+  t.equal(await registry.find(id), undefined)
+  t.ok(await results.readLast('cloud-discover', ''), 'a result without the device stays')
+  await inbox[Symbol.asyncDispose]()
+  await events.close()
+  await store.close()
+})
+
 t.test('an erased device is in no table, event, pin or file', async t => {
   const { folder, store, events, opened, results, inbox, send } = await openScene(t)
   const { registry, registryAdmin } = opened.views
