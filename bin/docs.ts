@@ -12,6 +12,7 @@ import { HOST_PROBES } from '../shared/probes/host-probes.ts'
 import type { HostProbe } from '../shared/probes/probe.ts'
 import { clientTypes } from './client-types.ts'
 import { formatRegisterFields } from './register-fields-page.ts'
+import { createResponseExamples, formatResponseExamples } from './response-examples.ts'
 import { upstreamSourcesPage } from './upstream-sources-page.ts'
 import { type ExampleAnswer, workedExample } from './worked-example.ts'
 
@@ -231,6 +232,8 @@ const row = (...cells: string[]): string =>
 
 if (import.meta.main) {
   const { answerExamples } = await import('../test/support/organisation/answer-examples.ts')
-  const answers = await answerExamples()
+  const { skills: answers, responses } = await answerExamples()
   for (const [path, page] of Object.entries(PAGES)) writeFileSync(join(ROOT, path), page(answers))
+  const examples = formatResponseExamples(createResponseExamples(responses))
+  writeFileSync(join(ROOT, 'coordinator/http/docs/response-examples.jsonl'), examples)
 }

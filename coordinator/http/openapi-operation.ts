@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { JSON_TYPE } from '../../shared/json-type.ts'
 import { CELL_FIELD, CellField } from '../operations/cell-field.ts'
 import { cliOf, pathFields } from '../operations/declaration.ts'
 import { isMutation } from '../operations/invoke/repeat.ts'
@@ -110,7 +111,7 @@ const exitOf = ({ success, effect }: Operation) => {
 }
 
 const contentOfOperation = ({ text, sendsText, output, events }: Operation): object => ({
-  ...(sendsText === undefined ? contentOfAnswer(output, text) : fileContent(sendsText)),
+  ...(sendsText === undefined ? contentOfAnswer(output, text) : textContent(sendsText)),
   ...(events === undefined ? {} : { 'text/event-stream': { schema: sse(events) } }),
 })
 
@@ -119,7 +120,7 @@ const contentOfAnswer = (output: z.ZodType, text: Operation['text']): object =>
     ? jsonContent(jsonSchema(output))
     : {
         ...jsonContent(withoutFields(jsonSchema(output), [text.body, text.type])),
-        ...fileContent(text.types),
+        ...textContent(text.types),
       }
 
 /** Fields that are sent as text are not part of the JSON schema. */
@@ -176,7 +177,7 @@ const wholeContent = (
   if (answer === 'events') return {}
   if (typeof answer !== 'string')
     return Object.fromEntries(types.map(type => [type, { schema: jsonSchema(answer) }]))
-  return fileContent(WHOLE_TYPES[answer])
+  return textContent(WHOLE_TYPES[answer])
 }
 
 const WHOLE_TYPES = {
@@ -248,5 +249,13 @@ const bodyContent = (schema: JsonSchema, example: object | undefined): object =>
 
 const fileContent = (types: readonly string[]): object =>
   Object.fromEntries(types.map(type => [type, { schema: { type: 'string' } }]))
+
+/** An answer of these types: text, or any value of JSON. */
+const textContent = (types: readonly string[]): object => ({
+  ...fileContent(types),
+  ...Object.fromEntries(
+    types.filter(type => JSON_TYPE.test(type)).map(type => [type, { schema: {} }]),
+  ),
+})
 
 const jsonContent = (schema: JsonSchema) => ({ 'application/json': { schema } })

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { VERSION } from '../../shared/version.ts'
+import { type ResponseExample, readResponseExamples } from './docs/response-examples.ts'
 import { ERROR_RESPONSES, ERROR_SCHEMAS } from './error-forms.ts'
 import { hoistDefinitions } from './hoist-definitions.ts'
 import { describeRoute, type OpenApiOperation } from './openapi-operation.ts'
@@ -27,6 +28,7 @@ export const openApi = async (
 ): Promise<OpenApiDocument> => {
   const paths: OpenApiDocument['paths'] = {}
   const schemas: Record<string, unknown> = {}
+  const examples = readResponseExamples()
   let sliceEndMs = performance.now() + SLICE_MS
   for (const route of routes) {
     if (performance.now() > sliceEndMs) {
@@ -37,7 +39,8 @@ export const openApi = async (
     if (described === undefined) continue
     const { value, schemas: own } = hoistDefinitions(described, described.operationId)
     Object.assign(schemas, own)
-    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: value }
+    const shown = withExample(value, examples.get(described.operationId))
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: shown }
   }
   const names = Object.values(paths).flatMap(path =>
     Object.values(path).flatMap(({ tags }) => tags),
@@ -55,6 +58,19 @@ export const openApi = async (
     paths,
     components: { ...components, schemas: { ...components.schemas, ...schemas } },
   }
+}
+
+/** A description with a real answer beside the schema that it conforms to. */
+const withExample = (
+  described: OpenApiOperation,
+  example: ResponseExample | undefined,
+): OpenApiOperation => {
+  const { status = 0, type = '', value } = example ?? {}
+  const response = described.responses[status] as { content?: Record<string, object> } | undefined
+  const media = response?.content?.[type]
+  if (media === undefined) return described
+  const content = { ...response?.content, [type]: { ...media, example: value } }
+  return { ...described, responses: { ...described.responses, [status]: { ...response, content } } }
 }
 
 const components = {

@@ -1,14 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { listOutdated } from '../../bin/docs.ts'
+import { createResponseExamples } from '../../bin/response-examples.ts'
 import { settle } from '../../bin/settle-answer.ts'
 import { type ExampleAnswer, workedExample } from '../../bin/worked-example.ts'
+import { readResponseExamples } from '../../coordinator/http/docs/response-examples.ts'
 import { PendingView } from '../../coordinator/operations/pending-result.ts'
 import { skills } from '../../coordinator/skills/index.ts'
+import { joinAnswers } from '../support/organisation/answer-examples.ts'
+import { callOperations } from '../support/organisation/call-operations.ts'
 import { callSkills } from '../support/organisation/call-skills.ts'
 import { liveOn } from '../support/organisation/history.ts'
 import { hasMark, listMarks } from '../support/organisation/marks.ts'
+import { NOT_ANSWERED } from '../support/organisation/operation-calls.ts'
 import { openEmpty, openOrganisation } from '../support/organisation/organisation.ts'
 
 /* Every skill is called with its examples on two coordinators, which are opened once. */
@@ -96,6 +102,52 @@ t.test('an empty answer says what brings data, or why a module found nothing', a
   )
   t.strictSame([...new Set(silent)], [])
 })
+
+t.test('every operation has an example of its response, which a real answer gave', async t => {
+  const asked = await callOperations(organisation)
+  const unexpected = [...asked].filter(([id, { status }]) => status >= 300 !== id in NOT_ANSWERED)
+  t.strictSame(unexpected, [])
+  const examples = readResponseExamples()
+  const fresh = createResponseExamples(joinAnswers(answers.own, asked))
+  t.strictSame([...examples.keys()], Object.keys(fresh), 'npm run docs makes the file')
+  const fieldsOf = ({ value }: { value: unknown }) =>
+    Array.isArray(value) || typeof value !== 'object' ? [] : Object.keys(value ?? {}).sort()
+  t.strictSame(
+    [...examples.values()].map(({ id, status, type, ...example }) => [
+      ...[id, status, type],
+      ...fieldsOf(example),
+    ]),
+    Object.entries(fresh).map(([id, { status, type, ...example }]) => [
+      ...[id, status, type],
+      ...fieldsOf(example),
+    ]),
+  )
+})
+
+t.test('every example in the API document is valid by its schema there', async t => {
+  const document = (await empty.app.inject('/v1/openapi.json')).json()
+  const ajv = new Ajv2020({ strict: false, validateFormats: false })
+  ajv.addSchema({ $id: 'document', ...document })
+  const part = (name: string) =>
+    encodeURIComponent(name.replaceAll('~', '~0').replaceAll('/', '~1'))
+  const found: string[] = []
+  for (const [path, methods] of Object.entries<Record<string, Described>>(document.paths))
+    for (const [method, { operationId, responses }] of Object.entries(methods))
+      for (const [status, { content = {} }] of Object.entries(responses))
+        for (const [type, { example }] of Object.entries(content)) {
+          if (example === undefined) continue
+          found.push(operationId)
+          const at = ['paths', path, method, 'responses', status, 'content', type, 'schema']
+          const valid = ajv.compile({ $ref: `document#/${at.map(part).join('/')}` })
+          t.ok(valid(example), `${operationId}: ${ajv.errorsText(valid.errors)}`)
+        }
+  t.strictSame(found.sort(), [...readResponseExamples().keys()].sort())
+})
+
+interface Described {
+  operationId: string
+  responses: Record<string, { content?: Record<string, { example?: unknown }> }>
+}
 
 const PAGE = resolve(import.meta.dirname, '../../docs/skills.md')
 

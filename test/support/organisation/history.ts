@@ -2,7 +2,7 @@ import type { DemoName } from '../../../coordinator/keys/bootstrap.ts'
 import hitlGate from '../../../coordinator/skills/governance/hitl-gate.ts'
 import { changeFormation, insertFormation } from '../../../coordinator/swarm/formation-rows.ts'
 import { newId } from '../../../shared/ids.ts'
-import type { openOrganisation } from './organisation.ts'
+import { CELL_ID, type openOrganisation } from './organisation.ts'
 
 type Scene = Awaited<ReturnType<typeof openOrganisation>>
 
@@ -67,6 +67,6 @@ const recordFormation = async (trx: Trx, now: number): Promise<void> => {
     ...{ plan: { units: [] } as never, createdBy: 'key', parts: [] },
     ...{ createdAt: at, startAt: at, endsAt: at + 5000, changedAt: at },
   } as never)
-  const outcome = [{ device_id: 'dev_1', distance_m: 0.12 }] as never
+  const outcome = [{ device_id: 'dev_1', cell_id: CELL_ID, distance_m: 0.12, reached: true }]
   await changeFormation(trx, id, 'running', { state: 'reached', at: at + 5000, outcome })
 }

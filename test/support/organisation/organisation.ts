@@ -117,7 +117,7 @@ const platform = async (t: Pick<Test, 'teardown'>, url: string) => {
 /** Steps of the flow. */
 const ROUND = ['fleet-utilization', 'vram-guard', 'self-diagnose']
 
-const CELL_ID = 'cell_01kafq0000000000000000000a'
+export const CELL_ID = 'cell_01kafq0000000000000000000a'
 const EPOCH = 1
 
 /** The devices of `npm start`, at rest. */
