@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { FlightRow } from '../support/vehicles/flight.ts'
+import { showRows } from '../support/vehicles/show-rows.ts'
 import type { Programs } from './ardupilot/rig.ts'
 import { SCENARIOS } from './ardupilot/scenarios.ts'
 
@@ -38,7 +39,9 @@ export const main = async (argv: string[]): Promise<boolean> => {
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
       const { name, run } = next
       results.set(name, await run(programs).catch((error: Error) => String(error.stack)))
-      show(name, results.get(name) ?? '')
+      const result = results.get(name) ?? ''
+      showRows(name, typeof result === 'string' ? [] : result)
+      if (typeof result === 'string') console.log(result)
       writeFileSync(values.json, JSON.stringify(Object.fromEntries(results), undefined, 2))
     }
   }
@@ -58,20 +61,4 @@ const findPrograms = (): Programs | undefined => {
       'the two programs',
   )
   return undefined
-}
-
-const show = (name: string, result: FlightRow[] | string): void => {
-  console.log(`\n${name}`)
-  if (typeof result === 'string') console.log(result)
-  for (const row of typeof result === 'string' ? [] : result) {
-    const { step, state, reason, message, seen, seconds, approved, flown_m_s, truth } = row
-    const speed = `${approved.speed_m_s ?? '-'}/${flown_m_s.toFixed(1)} m/s`
-    const words = [reason, message].filter(Boolean).join(': ').slice(0, 90)
-    console.log(
-      `  ${row.untrue.length === 0 ? 'true  ' : 'UNTRUE'} ${step.padEnd(36)} ${state.padEnd(12)} ` +
-        `${(seen?.state ?? '-').padEnd(8)} ${`${seconds} s`.padStart(8)} ${speed.padStart(14)} ` +
-        `${truth?.altitude_m.toFixed(1).padStart(5)} m ${row.autopilot.padEnd(16)} ${words}`,
-    )
-    for (const word of row.untrue) console.log(`         ${word}`)
-  }
 }
