@@ -58,6 +58,8 @@ export interface Candidate {
 
 /** Verbs that move a device to a position. */
 export const MOVE_VERBS = ['move-to', 'go-to']
+/** Profiles whose `go-to` ends in circles around the place. */
+const CIRCLING_PROFILES = ['plane']
 const MOVING_KINDS: readonly DeviceKind[] = ['robot', 'drone']
 /** Speed from which a device counts as moving; one by satellite is never quite zero. */
 const MOVING_M_S = { local: 0.05, wgs84: 0.5 } as const satisfies Record<Frame, number>
@@ -95,7 +97,7 @@ export const judgeCandidate = (
     device,
     frame,
     device_id: device.id,
-    place: { ...place, altitude_m: round(numberOf(readings, 'altitude_m') ?? 0) },
+    place: { ...place, altitude_m: altitudeOf(device, readings) },
     radius_m: body.radius_m,
     min_speed_m_s: Math.max(body.min_speed_m_s, speeds?.min_m_s ?? 0),
     max_speed_m_s: Math.min(...fastest.flatMap(speed => speed ?? [])),
@@ -103,6 +105,10 @@ export const judgeCandidate = (
     ...(altitudes && { altitudes }),
   }
 }
+
+/** Altitude of a device that flies; those on the ground have none that a formation needs. */
+const altitudeOf = ({ kind }: Device, readings: DeviceReadings | undefined): number =>
+  kind === 'drone' ? round(numberOf(readings, 'altitude_m') ?? 0) : 0
 
 /** A device that is switched off stays where it is; an available one may enter a planned path unseen. */
 const isUnseen = (
@@ -126,6 +132,8 @@ const findExclusion = (
   if (candidate.verbs === undefined)
     return ['unavailable', `${device.cellId} is not connected to this coordinator`]
   if (!isMovable(candidate)) return ['not_movable', 'it has no command that moves it to a position']
+  if (CIRCLING_PROFILES.includes(facts.profile))
+    return ['not_movable', 'it circles around a position, and cannot rest there']
   if (facts.site !== site) return ['other_site', `it is at ${facts.site ?? 'no site'}`]
   if (!device.isAvailable || !facts.writable)
     return ['unavailable', reasonOf(device) ?? 'it accepts no commands']

@@ -31,7 +31,9 @@ export const measureDistance = (
   const hosted = host.find(deviceId)
   const position = hosted && locate(takeSnapshot(hosted), origin, now())
   if (position === undefined) return null
-  const distance_m = Math.hypot(position.x - x, position.y - y, position.altitude_m - altitude)
+  // a vehicle on the ground may report an altitude above the sea
+  const up_m = hosted?.device.profile.kind === 'drone' ? position.altitude_m - altitude : 0
+  const distance_m = Math.hypot(position.x - x, position.y - y, up_m)
   return Math.round(distance_m * 1000) / 1000
 }
 

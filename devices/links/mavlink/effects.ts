@@ -4,6 +4,7 @@ import type { MavlinkBounds } from './goal.ts'
 import { nameKnownMode } from './modes.ts'
 import {
   armingOf,
+  isPause,
   isReposition,
   isTakeOff,
   type MavlinkOperation,
@@ -28,6 +29,8 @@ export const observeEffect = (
   const read = (name: string): PropertyValue | undefined => vehicle.readings[name]?.value
   const hasBeatenSince = (sinceMs: number | undefined, delay_ms = 0): boolean =>
     sinceMs === undefined || (vehicle.heartbeatAtMs ?? 0) > sinceMs + delay_ms
+  // a vehicle that flies to a place has the mode already: only the acknowledgement tells
+  if (isPause(operation)) return {}
   const mode = modeOf(operation, kind)
   if (mode !== undefined)
     return { isSeen: since => vehicle.customMode === mode && hasBeatenSince(since) }
@@ -54,6 +57,7 @@ export const startsMotion = (
 
 /** Name of an operation for people: `set-mode brake`. */
 export const nameOperation = (operation: MavlinkOperation, kind: VehicleKind): string => {
+  if (isPause(operation)) return 'pause'
   const mode = modeOf(operation, kind)
   if (mode !== undefined) return `set-mode ${nameKnownMode(kind, mode)}`
   const arming = armingOf(operation)

@@ -66,11 +66,20 @@ export const parseOperation = (operation: Json): MavlinkOperation => {
 const is = ({ fields }: MavlinkOperation, name: CommandName): boolean =>
   fields.command === COMMANDS[name]
 
+/** Mode of PX4 that holds the place, and that flies to another one after a reposition. */
+const PX4_HOLD = 'auto_loiter'
+const PX4 = { autopilot: 'px4', vehicleClass: 'copter' } as const
+
+/** True for the reposition without a place, by which PX4 brakes and holds. */
+export const isPause = (operation: MavlinkOperation): boolean =>
+  operation.message === 'COMMAND_LONG' && is(operation, 'DO_REPOSITION')
+
 /** Number of the mode that an operation sets; undefined for another operation. */
 export const modeOf = (
   operation: MavlinkOperation,
   { autopilot }: Pick<VehicleKind, 'autopilot'>,
 ): number | undefined => {
+  if (isPause(operation)) return numberMode(PX4, PX4_HOLD)
   if (!is(operation, 'DO_SET_MODE')) return undefined
   const { param2, param3 } = operation.fields
   return autopilot === 'px4' ? joinPx4Mode(param2 ?? 0, param3 ?? 0) : (param2 ?? 0)
@@ -80,7 +89,8 @@ export const modeOf = (
 export const armingOf = (operation: MavlinkOperation): boolean | undefined =>
   is(operation, 'COMPONENT_ARM_DISARM') ? operation.fields.param1 === 1 : undefined
 
-export const isReposition = (operation: MavlinkOperation): boolean => is(operation, 'DO_REPOSITION')
+export const isReposition = (operation: MavlinkOperation): boolean =>
+  is(operation, 'DO_REPOSITION') && !isPause(operation)
 export const isTakeOff = (operation: MavlinkOperation): boolean => is(operation, 'NAV_TAKEOFF')
 
 export const nameCommand = (command: number): string => COMMAND_NAMES.get(command) ?? `${command}`
@@ -90,10 +100,10 @@ export const isIdempotent = (command: number): boolean => IDEMPOTENT.includes(co
 const createCommand = (
   name: CommandName,
   { target_system, target_component }: MavlinkTarget,
-  params: readonly number[],
+  params: readonly (number | null)[],
 ): MavlinkOperation => {
   const [param1 = 0, param2 = 0, param3 = 0, param4 = 0, param5 = 0, param6 = 0, param7 = 0] =
-    params.map(Math.fround)
+    params.map(each => each && Math.fround(each))
   const fields = { param1, param2, param3, param4, param5, param6, param7 }
   const target = { target_system, target_component }
   return { message: 'COMMAND_LONG', fields: { command: COMMANDS[name], ...target, ...fields } }
@@ -108,6 +118,8 @@ const NO_THROTTLE = -1
 export const RELATIVE_ALTITUDE = 3
 /** Coordinate that stands for the place where the vehicle is. */
 const HERE = 0x7fff_ffff
+/** Heading, latitude, longitude and altitude that the vehicle has. */
+const HERE_AND_NOW = [null, null, null, null]
 /** The vehicle's own speed. */
 const OWN_SPEED = -1
 /**
@@ -117,8 +129,14 @@ const OWN_SPEED = -1
 const CHANGE_MODE = 1
 const KEEP_MODE = 0
 
-/** Changes the mode; PX4 has its main mode and its sub mode as two parameters. */
+/**
+ * Changes the mode; PX4 has its main mode and its sub mode as two parameters. A PX4 that flies to a place
+ * is in its holding mode already, acknowledges a change to it, and flies on (`Navigator::run`, `Loiter`):
+ * only a reposition without a place brakes it.
+ */
 export const createModeCommand = (target: VehicleTarget, mode: string): MavlinkOperation => {
+  if (target.kind.autopilot === 'px4' && mode === PX4_HOLD)
+    return createCommand('DO_REPOSITION', target, [OWN_SPEED, CHANGE_MODE, 0, ...HERE_AND_NOW])
   const number = numberMode(target.kind, mode)
   const { main, sub } = splitPx4Mode(number)
   const params = target.kind.autopilot === 'px4' ? [main, sub] : [number]

@@ -127,6 +127,9 @@ t.test('a vehicle on the globe takes part by the origin of its site', async t =>
     ['no_position', globe(Number.NaN)],
   ] as const)
     t.match(judge(candidate), { reason, isUnseen: !['busy', 'not_flying'].includes(reason) })
+  const plane = globe(50)
+  Object.assign(plane.device.facts, { profile: 'plane' })
+  t.match(judge(plane), { reason: 'not_movable', message: /circles/ })
   t.match(judge(globe(50), SwarmConfig.parse({})), { reason: 'other_frame', isUnseen: true })
 
   const rover = judge(globe(50.002, { is_armed: false }, 'robot'))

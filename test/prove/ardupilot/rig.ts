@@ -80,7 +80,7 @@ export const openRig = async (
   }
   try {
     await Promise.all(autopilots.map(autopilot => autopilot.waitForPosition()))
-    await Promise.all(vehicles.map(({ name }) => waitUntilReady(call, name)))
+    await Promise.all(vehicles.map(vehicle => waitUntilReady(call, vehicle)))
     return { call, cell, units, close }
   } catch (error) {
     console.log(cell.lines.slice(-20).join('\n'))
@@ -89,12 +89,17 @@ export const openRig = async (
   }
 }
 
-/** A vehicle is ready once it would pass the checks of arming. */
-const waitUntilReady = async (call: ApiCaller['call'], name: string): Promise<void> => {
+/** A vehicle is ready once it would pass the checks of its first command. */
+const waitUntilReady = async (
+  call: ApiCaller['call'],
+  { name, kind }: RigVehicle,
+): Promise<void> => {
+  const first =
+    kind === 'copter' ? { command: 'launch', params: { altitude_m: 10 } } : { command: 'arm' }
   const begun = Date.now()
   let said: Json = {}
   while (Date.now() - begun < READY_MS) {
-    const { body } = await call('operator', 'POST', `/v1/devices/${name}/plan`, { command: 'arm' })
+    const { body } = await call('operator', 'POST', `/v1/devices/${name}/plan`, first)
     said = body
     if (body.passes === true) return
     await pause(2000)

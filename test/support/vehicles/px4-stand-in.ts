@@ -30,7 +30,7 @@ export interface Px4Options {
   port: number
   home?: Px4Home
   parameters?: Partial<Px4Parameters>
-  /** Simulated seconds in a second. */
+  /** Simulated seconds in a second, a whole number. */
   speedup?: number
 }
 
@@ -89,7 +89,7 @@ export class Px4StandIn implements TruthSource {
 
   #tick(): void {
     const { commander } = this
-    commander.step((TICK_MS / 1000) * (this.#options.speedup ?? 1))
+    for (let step = 0; step < (this.#options.speedup ?? 1); step++) commander.step(TICK_MS / 1000)
     const now = Date.now()
     for (const [id, { hertz }] of this.#streams) {
       const rate = this.#rates.get(id) ?? hertz
@@ -305,7 +305,10 @@ export class Px4StandIn implements TruthSource {
             fill(new common.EstimatorStatus(), { flags: commander.isPositionValid ? 0x3f : 0x27 }),
         },
       ],
-      [common.Attitude, { hertz: 15, create: () => fill(new common.Attitude(), {}) }],
+      [
+        common.Attitude,
+        { hertz: 15, create: () => fill(new common.Attitude(), { timeBootMs: bootMs() }) },
+      ],
     ]
     return new Map(list.map(([{ MSG_ID }, stream]) => [MSG_ID, stream]))
   }

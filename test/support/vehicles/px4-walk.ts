@@ -26,7 +26,10 @@ export const openPx4 = async (
 ): Promise<Px4Rig> => {
   const port = await findUdpPort()
   const radio = await Radio.open(port)
-  const vehicle = await Px4StandIn.open({ port: radio.port, speedup, parameters })
+  // people and radios keep their pace: what waits for them waits as long
+  const waiting = { COM_DISARM_PRFLT: 10 * speedup, COM_DL_LOSS_T: 10 * speedup }
+  const all = { ...waiting, ...parameters }
+  const vehicle = await Px4StandIn.open({ port: radio.port, speedup, parameters: all })
   const connection = `udp:127.0.0.1:${port}`
   const vehicles = [{ name: 'condor', return_speed_m_s: 5, return_altitude_m: 15 }]
   const link = { kind: 'mavlink', connection, heartbeat: true, vehicles }
@@ -40,7 +43,11 @@ export const openPx4 = async (
     async () => {
       const plan = { command: 'launch', params: { altitude_m: 5 } }
       const { body } = await call('operator', 'POST', '/v1/devices/condor/plan', plan)
-      return body.passes === true
+      // the home is sent every two seconds, and a climb needs its altitude
+      const { body: shown } = await call('operator', 'GET', '/v1/devices/condor')
+      const readings = (shown.readings ?? []) as { property: string; value: unknown }[]
+      const home = readings.find(({ property }) => property === 'launch_altitude_amsl_m')
+      return body.passes === true && typeof home?.value === 'number'
     },
     500,
   )
