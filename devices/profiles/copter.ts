@@ -2,6 +2,14 @@ import * as z from 'zod'
 import { CRITICAL_GATE } from '../../shared/wire/plan-part.ts'
 import { Altitude, createGoToVerb } from '../links/mavlink/go-to-verb.ts'
 import {
+  ARMED,
+  DISARMED,
+  IN_AIR,
+  NAVIGABLE,
+  ON_GROUND,
+  READY_TO_ARM,
+} from '../links/mavlink/interlocks.ts'
+import {
   createArmCommand,
   createModeCommand,
   createTakeOffCommand,
@@ -9,21 +17,15 @@ import {
 } from '../links/mavlink/operations.ts'
 import { LANDED, REST, VEHICLE_PROPERTIES } from '../links/mavlink/properties.ts'
 import {
-  ARMED,
   createArmVerbs,
   createHaltVerb,
   createHoldVerbs,
   createModeVerb,
   createPlan,
   createReturnVerb,
-  DISARMED,
   DRIFT_M,
-  IN_AIR,
   MOVE_TIMEOUT_S,
-  NAVIGABLE,
-  ON_GROUND,
   type PlannedVehicle,
-  READY_TO_ARM,
   readVehicle,
 } from '../links/mavlink/verbs.ts'
 import { type DevicePlan, defineProfile, defineVerb } from '../profile.ts'

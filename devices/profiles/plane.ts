@@ -1,20 +1,17 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
 import { Altitude, createGoToVerb } from '../links/mavlink/go-to-verb.ts'
+import { ARMED, IN_AIR, NAVIGABLE, ON_GROUND } from '../links/mavlink/interlocks.ts'
 import { createModeCommand, createTakeOffCommand } from '../links/mavlink/operations.ts'
 import { LANDED, REST, VEHICLE_PROPERTIES } from '../links/mavlink/properties.ts'
 import {
-  ARMED,
   createArmVerbs,
   createHaltVerb,
   createHoldVerbs,
   createModeVerb,
   createPlan,
   createReturnVerb,
-  IN_AIR,
   MOVE_TIMEOUT_S,
-  NAVIGABLE,
-  ON_GROUND,
   type PlannedVehicle,
   readVehicle,
 } from '../links/mavlink/verbs.ts'

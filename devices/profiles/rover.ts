@@ -1,12 +1,11 @@
 import { createGoToVerb } from '../links/mavlink/go-to-verb.ts'
+import { ARMED, NAVIGABLE } from '../links/mavlink/interlocks.ts'
 import { GROUND_PROPERTIES, GROUND_REST } from '../links/mavlink/properties.ts'
 import {
-  ARMED,
   createArmVerbs,
   createHoldVerbs,
   createModeVerb,
   createReturnVerb,
-  NAVIGABLE,
 } from '../links/mavlink/verbs.ts'
 import { defineProfile } from '../profile.ts'
 

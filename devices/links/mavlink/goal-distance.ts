@@ -3,7 +3,7 @@ import { createProjection } from '../../envelope/plane.ts'
 import type { MavlinkGoal } from './goal.ts'
 
 /** Newest readings of a vehicle since a time. */
-export interface RecentReadings {
+interface RecentReadings {
   readings: DeviceState['readings']
   /** Unix time in milliseconds; older readings say nothing of where it is now. */
   since: number

@@ -27,7 +27,7 @@ import {
 } from './status-messages.ts'
 
 /** Readings by the name of their property; null where the vehicle says that it does not know. */
-export type VehicleReadings = Readonly<Record<string, PropertyValue>>
+type VehicleReadings = Readonly<Record<string, PropertyValue>>
 
 /** `MAV_MODE_FLAG_SAFETY_ARMED`. */
 const ARMED = 0x80

@@ -101,6 +101,8 @@ export class VehicleControl {
       await this.#reach(bounds, run, signal, report)
       return conclude(run, bounds)
     } catch (error) {
+      // an aborted motion is braked also before its last operation, whose effect may still come
+      if (signal.aborted && run.hasAsked) run.mayMove ||= isMotion(bounds)
       throw await this.#fail(signal.aborted ? signal.reason : error, run, bounds)
     }
   }
@@ -271,6 +273,9 @@ const conclude = (run: VehicleRun, { goal }: MavlinkBounds): Execution => {
   const state = goal?.kind === 'rest' || goal?.kind === 'landed' ? 'at_rest' : 'reached'
   return { asked, seen: { ...seen, state } }
 }
+
+const isMotion = ({ goal, is_halt }: MavlinkBounds): boolean =>
+  goal !== undefined && is_halt !== true
 
 const isTimeout = (error: unknown): boolean =>
   error instanceof ShoalError && error.code === 'request_timeout'

@@ -72,6 +72,10 @@ export class VehicleRun {
       }
   }
 
+  get hasAsked(): boolean {
+    return this.#log.asked.sent.length > 0
+  }
+
   /** What was asked, and what the newest readings and texts say. */
   look(): DeviceOutcome {
     const seen = this.observer.look()

@@ -5,14 +5,13 @@ import {
   type DevicePlan,
   type DeviceVerb,
   defineVerb,
-  type Interlock,
   type Json,
   type PlannedMotion,
   type PlanTarget,
 } from '../../profile.ts'
 import type { MavlinkBounds, MavlinkGoal } from './goal.ts'
+import { DISARMED, GPS_FIX_AT_START, NOT_IN_AIR, READY_TO_ARM } from './interlocks.ts'
 import { listModes } from './modes.ts'
-import { FIXES_3D } from './names.ts'
 import {
   createArmCommand,
   createModeCommand,
@@ -26,41 +25,6 @@ const COMMAND_TIMEOUT_S = 30
 export const MOVE_TIMEOUT_S = 900
 /** Horizontal distance from its start that wind may move a climbing vehicle. */
 export const DRIFT_M = 3
-
-const GPS_FIX_AT_START: Interlock = { name: 'gps_fix', property: 'gps_fix', allowed: FIXES_3D }
-const GPS_FIX: Interlock = { ...GPS_FIX_AT_START, isWatched: true }
-/** The position filter; not every autopilot reports it. */
-const EKF_HEALTHY: Interlock = {
-  name: 'ekf_healthy',
-  property: 'is_ekf_healthy',
-  refused: [false],
-  isWatched: true,
-}
-const INSIDE_FENCE: Interlock = {
-  name: 'inside_fence',
-  property: 'is_fence_breached',
-  refused: [true],
-  isWatched: true,
-}
-export const READY_TO_ARM: Interlock = {
-  name: 'ready_to_arm',
-  property: 'is_ready_to_arm',
-  refused: [false],
-}
-export const ARMED: Interlock = { name: 'armed', property: 'is_armed', allowed: [true] }
-export const DISARMED: Interlock = { name: 'disarmed', property: 'is_armed', allowed: [false] }
-const FLYING = ['in_air', 'taking_off', 'landing']
-export const ON_GROUND: Interlock = {
-  name: 'on_ground',
-  property: 'landed_state',
-  allowed: ['on_ground'],
-}
-export const IN_AIR: Interlock = { name: 'in_air', property: 'landed_state', allowed: FLYING }
-/** Also holds for a vehicle that does not report it. */
-const NOT_IN_AIR: Interlock = { name: 'on_ground', property: 'landed_state', refused: FLYING }
-
-/** Checks of every motion to a place. */
-export const NAVIGABLE: readonly Interlock[] = [GPS_FIX, EKF_HEALTHY, INSIDE_FENCE]
 
 const Options = z.object({
   system_id: z.int(),
@@ -111,7 +75,7 @@ export const createPlan = (
 })
 
 /** Motion whose speed, end and course the autopilot chooses between its start and the launch. */
-export const planReturn = (
+const planReturn = (
   vehicle: PlannedVehicle,
   goal: MavlinkGoal,
   mode = vehicle.traits.returning,
