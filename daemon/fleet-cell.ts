@@ -81,7 +81,7 @@ export const openFleetCell = async (
       links: parts.links,
       coordinatorUrl: url,
       envelopes: await readSharedEnvelopes(config.state_dir),
-      isEstopped: deviceId => parts.estop.findStop(deviceId) !== undefined,
+      findEstopResponse: deviceId => parts.estop.findResponse(deviceId),
       env: parts.env,
       logger,
     }),

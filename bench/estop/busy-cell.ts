@@ -5,6 +5,7 @@ import { EstopLatch } from '../../daemon/estop/latch.ts'
 import { EstopService } from '../../daemon/services/estop.ts'
 import { createSigner } from '../../shared/signing.ts'
 import { waitUntilAborted } from '../../shared/wait.ts'
+import { NOTHING_SEEN } from '../../shared/wire/device-outcome.ts'
 import { envelope } from '../../shared/wire/envelope.ts'
 import { EstopBody } from '../../shared/wire/estop.ts'
 import type { BrokerTarget, CellLogin } from '../fleet/simulated-cell.ts'
@@ -74,7 +75,7 @@ export class BusyCell {
       devices: {
         listDevices: () => devices,
         onChange: () => () => {},
-        stopDevice: async () => {},
+        stopDevice: async () => NOTHING_SEEN,
       },
     })
     estop.onEngage(() => this.#lanes.stopRunning(() => true))

@@ -12,6 +12,7 @@ import { openLatchFile } from '../../daemon/estop/latch-file.ts'
 import { newId } from '../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 import { type Ack, FINAL_STATES, signCommand } from '../../shared/wire/command.ts'
+import { NOTHING_SEEN } from '../../shared/wire/device-outcome.ts'
 
 const logger = pino({ level: 'silent' })
 const CELL = newId('cell')
@@ -57,7 +58,10 @@ export const measureDaemon = async (
           atEstop: 'hold' as const,
         })),
       onChange: () => () => {},
-      stopDevice: async () => void counts.stopped++,
+      stopDevice: async () => {
+        counts.stopped++
+        return NOTHING_SEEN
+      },
     },
   })
   const move: Verb = {

@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import {
   type AckState,
   Command,
@@ -6,6 +7,7 @@ import {
   type Hazard,
   type VerbFacts,
 } from '../../shared/wire/command.ts'
+import { Asked, Seen } from '../../shared/wire/device-outcome.ts'
 import type { CommandRow } from '../store/cell-tables.ts'
 
 /**
@@ -30,6 +32,10 @@ export interface CommandRecord {
   reason?: string
   message?: string
   result?: unknown
+  /** What was sent to the device and acknowledged. */
+  asked?: Asked
+  /** What was observed of the device. */
+  seen?: Seen
   /** Progress of a command that is executing. Never stored on disk. */
   progress?: CommandProgress
   issuedAt: number
@@ -128,6 +134,11 @@ export const maySend = (
   now: number,
 ): boolean => now < expiresAt && (state === 'queued' || (state === 'sent' && sends < 2))
 
+const StoredOutcome = z.object({ asked: Asked.exactOptional(), seen: Seen.exactOptional() })
+
+const toOutcomeJson = ({ asked, seen }: CommandRecord): string | null =>
+  asked === undefined && seen === undefined ? null : JSON.stringify({ asked, seen })
+
 export const toCommandRow = (record: CommandRecord): CommandRow => ({
   id: record.id,
   cell_id: record.cellId,
@@ -135,6 +146,7 @@ export const toCommandRow = (record: CommandRecord): CommandRow => ({
   reason: record.reason ?? null,
   message: record.message ?? null,
   result_json: record.result === undefined ? null : JSON.stringify(record.result),
+  outcome_json: toOutcomeJson(record),
   issued_at: record.issuedAt,
   updated_at: record.updatedAt,
   timeout_ms: Math.round(record.timeoutSeconds * 1000),
@@ -156,6 +168,7 @@ export const toCommandRecord = (row: CommandRow): CommandRecord => {
     ...(row.reason === null ? {} : { reason: row.reason }),
     ...(row.message === null ? {} : { message: row.message }),
     ...(row.result_json === null ? {} : { result: JSON.parse(row.result_json) }),
+    ...(row.outcome_json === null ? {} : StoredOutcome.parse(JSON.parse(row.outcome_json))),
   }
 }
 

@@ -176,11 +176,11 @@ export class Commands {
     if (ack === undefined) return
     const record = await this.#read(ack.command_id)
     if (record?.cellId !== cellId) return
-    const { state, reason, message, result, progress } = ack
+    const { state, reason, message, result, asked, seen, progress } = ack
     if (follows(record.state, state, record.reason))
       this.#change(
         withoutWhy(record),
-        { state, ...omitUndefined({ reason, message, result, progress }) },
+        { state, ...omitUndefined({ reason, message, result, asked, seen, progress }) },
         statesBefore(state),
       )
     else if (record.state === 'executing' && progress !== undefined)

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
 import { newId } from '../../shared/ids.ts'
-import type { DeviceSeat } from '../../shared/wire/estop.ts'
+import type { DeviceSeat, EstoppedDevice } from '../../shared/wire/estop.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Devices } from '../devices/devices.ts'
 import type { Cell } from '../fleet/cell.ts'
@@ -109,6 +109,14 @@ export class Estops {
     return reports
       .list()
       .flatMap(({ cellId, failed }) => failed.map(one => ({ cell_id: cellId, ...one })))
+  }
+
+  /** Devices that e-stops hold, with what was asked and observed, of the cells that report here. */
+  listHeld(): (EstoppedDevice & { cell_id: string })[] {
+    const { reports } = this.#parts
+    return reports
+      .list()
+      .flatMap(({ cellId, devices }) => devices.map(one => ({ ...one, cell_id: cellId })))
   }
 
   /** Stores what the store has refused before, and sends what cells have not confirmed. */

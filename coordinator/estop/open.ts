@@ -20,7 +20,7 @@ import { StopWriter } from './writer.ts'
 
 /** Operations on the e-stops of the fleet. */
 interface EstopViews {
-  estops: Pick<Estops, 'engage' | 'release' | 'list' | 'listFailed' | 'findCovering'>
+  estops: Pick<Estops, 'engage' | 'release' | 'list' | 'listFailed' | 'listHeld' | 'findCovering'>
 }
 
 /** Receives the messages of cells that matter for e-stops. */

@@ -1,5 +1,10 @@
 import type { Logger } from 'pino'
-import { EstoppedBody, isGenuineEstopped, type ReleasedStop } from '../../shared/wire/estop.ts'
+import {
+  EstoppedBody,
+  type EstoppedDevice,
+  isGenuineEstopped,
+  type ReleasedStop,
+} from '../../shared/wire/estop.ts'
 import { Listeners } from '../base/listeners.ts'
 import { shareRuns } from '../base/share-runs.ts'
 import type { EstopReportRow } from '../store/estop-tables.ts'
@@ -15,6 +20,8 @@ export interface EstopReport {
   released: ReadonlySet<string>
   /** Devices that did not confirm that they are at rest. */
   failed: readonly { device_id: string; reason: string }[]
+  /** Held devices with what was asked and observed; not of cells that another coordinator heard. */
+  devices: readonly EstoppedDevice[]
   /** Unix milliseconds by the clock of the coordinator that received it. */
   reportedAt: number
 }
@@ -111,13 +118,14 @@ export class EstopReports {
     }
   }
 
-  #accept(cellId: string, { version, latched, released = [] }: EstoppedBody): void {
+  #accept(cellId: string, { version, latched, released = [], devices = [] }: EstoppedBody): void {
     const report: EstopReport = {
       cellId,
       version,
       latched: new Set(latched.map(({ estop_id }) => estop_id)),
       released: new Set(released.map(({ estop_id }) => estop_id)),
       failed: latched.flatMap(({ failed }) => failed).slice(0, MAX_FAILED),
+      devices,
       reportedAt: this.#parts.now(),
     }
     this.#newest.set(cellId, report)
@@ -185,6 +193,7 @@ const toReport = (row: EstopReportRow): EstopReport => ({
   latched: new Set(JSON.parse(row.latched_json)),
   released: new Set(),
   failed: JSON.parse(row.failed_json),
+  devices: [],
   reportedAt: row.reported_at,
 })
 

@@ -117,6 +117,14 @@ export const ALERT_RULES = {
     clearAfterMs: 0,
     rewordAfterMs: 0,
   },
+  /** The cell has waited already for the device to come to rest. */
+  device_not_at_rest: {
+    says: 'a device was told to stop and was not seen at rest',
+    level: 'critical',
+    raiseAfterMs: 0,
+    clearAfterMs: 0,
+    rewordAfterMs: 0,
+  },
   fleet_degraded: {
     says: 'over half of the fleet was lost at once',
     level: 'critical',
@@ -243,6 +251,14 @@ export const observeCell = (cell: Cell, surroundings: Surroundings): Observation
   for (const [weights, { health }] of cell.engines)
     if (health?.breaker.isClosed === false)
       put('engine_unreliable', 'bad', () => describeFaults(health), weights)
+  for (const { device_id, name, unconfirmed_stop: stop } of cell.announce?.devices ?? [])
+    if (stop !== undefined)
+      put(
+        'device_not_at_rest',
+        'bad',
+        () => `${name} (${device_id}) was told to stop and was not seen at rest: ${stop.reason}`,
+        device_id,
+      )
   const dropped = surroundings.newlyDropped(cell)
   put('spool_dropping', dropped > 0 ? 'bad' : 'good', () => `the spool dropped ${dropped} samples`)
   return found
@@ -259,6 +275,7 @@ const HELD_WHILE_AWAY: AlertRule[] = [
   'vram_critical',
   'disk_full',
   'clock_off',
+  'device_not_at_rest',
   'engine_failed',
   'model_refused',
   'engine_unreliable',

@@ -152,3 +152,7 @@ export const joinTokenTenant = async ({ schema }: Kysely<unknown>): Promise<void
     .addColumn('tenant_id', 'text', column => column.references('tenants.id'))
     .execute()
 }
+
+export const commandOutcome = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema.alterTable('commands').addColumn('outcome_json', 'text').execute()
+}

@@ -97,6 +97,8 @@ export interface CommandRow {
   reason: string | null
   message: string | null
   result_json: string | null
+  /** What was asked of the device and observed; null where the cell did not say it. */
+  outcome_json: string | null
   issued_at: number
   updated_at: number
   timeout_ms: number

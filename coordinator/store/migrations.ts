@@ -8,6 +8,7 @@ import {
   cellsOverReplicas,
   cellTables,
   commandHolder,
+  commandOutcome,
   commandTables,
   configTable,
   joinTokenTenant,
@@ -162,4 +163,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0125_slowed_webhooks': { up: slowedWebhooks, compatibleFrom: '0.1.0' },
   '0130_strict_keys': { up: strictKeys, compatibleFrom: '0.1.0' },
   '0131_stored_responses': { up: storedResponses, compatibleFrom: '0.1.0' },
+  '0132_command_outcome': { up: commandOutcome, compatibleFrom: '0.1.0' },
 })

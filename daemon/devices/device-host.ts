@@ -15,7 +15,7 @@ import { brakingOf } from './rest/braking.ts'
 import type { StopOrder } from './rest/pending-stop.ts'
 import { RestKeeper } from './rest/rest-keeper.ts'
 import type { StopFile } from './rest/stop-file.ts'
-import type { DeviceVerbContext } from './run-device-verb.ts'
+import type { DeviceVerbContext, FindEstopResponse } from './run-device-verb.ts'
 
 export interface DeviceHostParts {
   config: Pick<DevicesConfig, 'site' | 'envelope'>
@@ -24,8 +24,8 @@ export interface DeviceHostParts {
   envelopes?: ReceivedEnvelopes
   /** Keeps the stops that are not confirmed; in memory only when absent. */
   stopFile?: StopFile
-  /** True for a device that an e-stop holds: nothing else orders it. */
-  isEstopped?: (deviceId: string) => boolean
+  /** What an e-stop does with a device that it holds: nothing else orders it. */
+  findEstopResponse?: FindEstopResponse
   /** Time for a device to come to rest before its stop counts as unconfirmed, in milliseconds. */
   restMs?: number
   /** The same for one that an earlier run of the daemon left in motion. */
@@ -50,6 +50,8 @@ export class DeviceHost implements DeviceVerbs {
   readonly runs: DeviceRuns
   /** Keeps devices at rest that were told to stop. */
   readonly keeper: RestKeeper
+  /** Unix milliseconds. */
+  readonly now: () => number
   readonly #parts: DeviceHostParts
   readonly #context: DeviceVerbContext
   #envelopes: ReceivedEnvelopes
@@ -60,10 +62,12 @@ export class DeviceHost implements DeviceVerbs {
     this.#parts = parts
     this.#envelopes = parts.envelopes ?? {}
     this.runs = new DeviceRuns(parts.nowMs)
+    this.now = parts.now
     this.keeper = this.#createKeeper()
     this.#context = {
       runs: this.runs,
       keeper: this.keeper,
+      ...(parts.findEstopResponse && { findEstopResponse: parts.findEstopResponse }),
       now: parts.now,
       countRecent: deviceId => this.runs.countRecent(deviceId),
       areLimitsReadable: () => this.#envelopes !== 'unreadable',
@@ -166,14 +170,19 @@ export class DeviceHost implements DeviceVerbs {
   }
 
   #createKeeper(): RestKeeper {
-    const { links, isEstopped = () => false, stopFile: file, ...parts } = this.#parts
+    const {
+      links,
+      findEstopResponse: find = () => undefined,
+      stopFile: file,
+      ...parts
+    } = this.#parts
     return new RestKeeper({
       ...parts,
       file,
       find: deviceId =>
         this.find(deviceId) ??
         this.runs.listDevices().find(({ device }) => device.deviceId === deviceId),
-      isUnderOrder: id => this.runs.listRunning(id).length > 0 || isEstopped(id),
+      isUnderOrder: id => this.runs.listRunning(id).length > 0 || find(id) !== undefined,
       onChange: listener => {
         const undo = links.map(link => link.onChange(listener))
         return () => {

@@ -10,6 +10,7 @@ import { MqttBridge } from './mqtt/mqtt-bridge.ts'
 import { readSecret } from './read-secret.ts'
 import { createHostResolver } from './resolve-host.ts'
 import { openStopFile } from './rest/stop-file.ts'
+import type { FindEstopResponse } from './run-device-verb.ts'
 
 export interface OpenDeviceHostParts {
   cellId: string
@@ -22,8 +23,8 @@ export interface OpenDeviceHostParts {
   links?: readonly DeviceLink[] | undefined
   /** Limits that the coordinator has set, as they were at the last end. */
   envelopes: ReceivedEnvelopes
-  /** True for a device that an e-stop holds. */
-  isEstopped?: (deviceId: string) => boolean
+  /** What an e-stop does with a device that it holds. */
+  findEstopResponse?: FindEstopResponse
   env: LinkContext['env']
   logger: Logger
 }
@@ -44,7 +45,7 @@ export const openDeviceHost = async ({
   links = [],
   envelopes,
   coordinatorUrl,
-  isEstopped,
+  findEstopResponse,
   env,
   logger,
 }: OpenDeviceHostParts): Promise<OpenedDeviceHost> => {
@@ -67,7 +68,7 @@ export const openDeviceHost = async ({
     links: all,
     envelopes,
     stopFile: openStopFile(context.stateDir),
-    ...(isEstopped && { isEstopped }),
+    ...(findEstopResponse && { findEstopResponse }),
     ...context,
   })
   const listBrokers = () => host.listBrokers()

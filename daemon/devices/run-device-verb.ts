@@ -5,6 +5,7 @@ import type { DeviceVerb, Json } from '../../devices/profile.ts'
 import { isRestObservable } from '../../devices/rest-observer.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { describeCheck } from '../../shared/wire/describe-check.ts'
+import type { EstopBehaviour } from '../../shared/wire/device.ts'
 import { type DeviceOutcome, isConfirmed, NOTHING_SEEN } from '../../shared/wire/device-outcome.ts'
 import type { PlanPart, Precondition } from '../../shared/wire/plan-part.ts'
 import { CommandFailure, type CommandRefusal } from '../commands/outcome.ts'
@@ -18,9 +19,15 @@ import type { RestKeeper } from './rest/rest-keeper.ts'
 import { watchEnvelope } from './watch-envelope.ts'
 import { watchPresence } from './watch-presence.ts'
 
+/** What an e-stop does with a device that it holds, and what was asked and observed. */
+export type FindEstopResponse = (
+  deviceId: string,
+) => { estop_id: string; behaviour: EstopBehaviour; outcome: DeviceOutcome } | undefined
+
 export interface DeviceVerbContext extends CheckContext {
   runs: DeviceRuns
   keeper: Pick<RestKeeper, 'bringToRest' | 'replace'>
+  findEstopResponse?: FindEstopResponse
 }
 
 interface RunningVerb {
@@ -41,6 +48,10 @@ export const runDeviceVerb = async (
 ): Promise<Json> => {
   const { keeper, now } = running.context
   const { noteOutcome = () => {} } = context
+  if (running.verb.isUrgent) {
+    const answer = answerUnderEstop(running, noteOutcome)
+    if (answer !== undefined) return answer
+  }
   const time = { begun: now(), ended: undefined as number | undefined }
   const execution = await performVerb(running, part, context, time).catch(error =>
     endVerb(running, part, context, { error, since: time.ended ?? now() }),
@@ -53,6 +64,27 @@ export const runDeviceVerb = async (
   }
   if (part.hazard !== 'read') keeper.replace(running.hosted.device.deviceId)
   return result
+}
+
+/**
+ * Answers a stop of a device that an e-stop holds with what that e-stop does: nothing is sent, which
+ * could end a landing or a power-off.
+ */
+const answerUnderEstop = (
+  { name, hosted, context }: RunningVerb,
+  noteOutcome: (outcome: DeviceOutcome) => void,
+): Json | undefined => {
+  const { deviceId, name: deviceName } = hosted.device
+  const response = context.findEstopResponse?.(deviceId)
+  if (response === undefined || response.behaviour === 'none') return undefined
+  const { estop_id, behaviour, outcome } = response
+  noteOutcome(outcome)
+  if (isConfirmed(outcome.seen)) return { estop_id, behaviour }
+  throw new CommandFailure(
+    'estop_under_way',
+    `e-stop ${estop_id} is in force and has its own response (${behaviour}), which ${name} would ` +
+      `end; nothing was sent to ${deviceName}: ${describeOutcome(outcome)}`,
+  )
 }
 
 interface VerbEnd {

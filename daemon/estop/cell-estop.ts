@@ -1,8 +1,9 @@
 import type { Logger } from 'pino'
 import type { Wait } from '../../shared/wait.ts'
 import { MAX_DEVICES } from '../../shared/wire/device.ts'
-import type { EstopBody, LatchedStop } from '../../shared/wire/estop.ts'
-import { DeviceStopper } from './device-stopper.ts'
+import { NOTHING_SEEN } from '../../shared/wire/device-outcome.ts'
+import type { EstopBody, EstoppedDevice, LatchedStop } from '../../shared/wire/estop.ts'
+import { DeviceStopper, type StopResponse } from './device-stopper.ts'
 import type { EstopLatch } from './latch.ts'
 import type { KeptStop } from './latch-file.ts'
 import type { LocalOrder } from './local-stop.ts'
@@ -39,7 +40,11 @@ export class CellEstop {
   readonly #lastSites = new Map<string, string | null>()
   #cell: AttachedCell = {
     cellId: '',
-    devices: { listDevices: () => [], onChange: () => () => {}, stopDevice: async () => {} },
+    devices: {
+      listDevices: () => [],
+      onChange: () => () => {},
+      stopDevice: async () => NOTHING_SEEN,
+    },
   }
   #stopper: DeviceStopper
 
@@ -61,7 +66,7 @@ export class CellEstop {
   attach(cell: AttachedCell): void {
     this.#cell = cell
     this.#stopper = this.#createStopper()
-    cell.devices.onChange(() => void this.#stopReturned())
+    cell.devices.onChange(() => void this.#handleChange())
     if (this.#parts.latch.list().length > 0) void this.#stopDevices()
   }
 
@@ -80,6 +85,33 @@ export class CellEstop {
   findStop(deviceId: string): KeptStop | undefined {
     const { cellId } = this.#cell
     return this.#parts.latch.findCovering({ cellId, deviceId, site: this.#findSite(deviceId) })
+  }
+
+  /** What the e-stop that holds a device does with it; undefined while none holds it. */
+  findResponse(deviceId: string): (StopResponse & { estop_id: string }) | undefined {
+    const stop = this.findStop(deviceId)
+    if (stop === undefined) return undefined
+    const device = this.#cell.devices.listDevices().find(one => one.deviceId === deviceId)
+    const response = this.#stopper.findResponse(deviceId) ?? {
+      behaviour: device?.atEstop ?? 'none',
+      outcome: NOTHING_SEEN,
+    }
+    return { estop_id: stop.estop_id, ...response }
+  }
+
+  /** Covered devices with what was asked of them and observed. */
+  listHeld(): EstoppedDevice[] {
+    const { cellId, devices } = this.#cell
+    const covered = devices
+      .listDevices()
+      .filter(device => this.#parts.latch.findCovering({ cellId, ...device }) !== undefined)
+    return covered.flatMap(({ deviceId }) => {
+      const response = this.#stopper.findResponse(deviceId)
+      const reason = this.#stopper.findFailure(deviceId)
+      if (response === undefined) return []
+      const { behaviour, outcome } = response
+      return [{ device_id: deviceId, behaviour, ...outcome, ...(reason && { reason }) }]
+    })
   }
 
   /** Returns a stop that holds the cell or one of its devices; undefined while none does. */
@@ -172,9 +204,10 @@ export class CellEstop {
     this.#notify()
   }
 
-  async #stopReturned(): Promise<void> {
+  async #handleChange(): Promise<void> {
     if (this.#parts.latch.list().length === 0) return
-    if (await this.#stopper.stopReturned()) this.#notify()
+    const hasObserved = this.#stopper.observe()
+    if ((await this.#stopper.stopReturned()) || hasObserved) this.#notify()
   }
 
   #createStopper(): DeviceStopper {
@@ -183,6 +216,7 @@ export class CellEstop {
     return new DeviceStopper({
       devices,
       isCovered: device => latch.findCovering({ cellId, ...device }) !== undefined,
+      onChange: () => this.#notify(),
       logger,
       ...(wait && { wait }),
     })

@@ -1,25 +1,59 @@
 import type { Logger } from 'pino'
+import { DeviceFailure, TAKEN_OVER } from '../../devices/device-failure.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import type { EstopBehaviour } from '../../shared/wire/device.ts'
+import {
+  boundOutcome,
+  type DeviceOutcome,
+  isConfirmed,
+  NOTHING_SEEN,
+  type Seen,
+} from '../../shared/wire/device-outcome.ts'
 import type { StoppableDevice, StoppableDevices } from './stoppable-devices.ts'
 
 interface DeviceStopperParts {
   devices: StoppableDevices
   isCovered: (device: StoppableDevice) => boolean
+  /** Called when a device has acknowledged, failed or come to rest. */
+  onChange?: () => void
   logger: Pick<Logger, 'warn'>
   wait?: Wait
+  /** Monotonic clock, in milliseconds. */
+  nowMs?: () => number
 }
 
-/** Time for a device to confirm that it is at rest, in milliseconds. */
-const CONFIRM_MS = 500
+/** Time for a device to acknowledge before it counts as failed; a later answer still counts. */
+const ACKNOWLEDGE_MS = 500
+/** Time for a device that has acknowledged to brake before the order is repeated. */
+const BRAKE_MS = 10_000
 /** Longest reason of a failure: all of them must fit into one report. */
 const MAX_REASON = 120
-/** Reason while the time to confirm is not over. */
-const PENDING = 'it has not confirmed the stop yet'
 
-/** Stop of one device: at rest, or the reason why that is not known. */
-type StopState = { isAtRest: true } | { isAtRest: false; isPending: boolean; reason: string }
+/** Stop of one device. */
+interface StopState {
+  /** What the device was told; a repetition tells it the same. */
+  behaviour: EstopBehaviour
+  outcome: DeviceOutcome
+  /** Observes the device; undefined for one that does not show whether it rests. */
+  observe: (() => Seen) | undefined
+  isPending: boolean
+  isAtRest: boolean
+  isTakenOver: boolean
+  /** Reason why the device has not acknowledged the stop. */
+  failure: string | undefined
+  orderedAtMs: number
+}
 
-/** Brings every covered device to rest, all at the same time, and remembers which ones failed. */
+/** What an e-stop does with a device, and what was asked and observed. */
+export interface StopResponse {
+  behaviour: EstopBehaviour
+  outcome: DeviceOutcome
+}
+
+/**
+ * Brings every covered device to rest, all at the same time. A device has confirmed when it was seen
+ * at rest; one that does not show that has confirmed when it has acknowledged.
+ */
 export class DeviceStopper {
   readonly #parts: DeviceStopperParts
   readonly #states = new Map<string, StopState>()
@@ -30,7 +64,7 @@ export class DeviceStopper {
     this.#parts = parts
   }
 
-  /** Sends the stop to every covered device. Resolves when each has confirmed or failed. */
+  /** Sends the stop to every covered device. Resolves when each has acknowledged or failed. */
   async stopAll(): Promise<void> {
     await this.#stopEach(this.#look().covered)
   }
@@ -40,6 +74,7 @@ export class DeviceStopper {
     const { covered, returned } = this.#look()
     const ids = new Set(covered.map(({ deviceId }) => deviceId))
     for (const id of this.#states.keys()) if (!ids.has(id)) this.#states.delete(id)
+    this.observe()
     await this.#stopEach(
       covered.filter(device => returned.includes(device) || this.#isDue(device.deviceId)),
     )
@@ -55,11 +90,24 @@ export class DeviceStopper {
     return returned.length > 0
   }
 
+  /** Looks whether devices that were told to stop are at rest now; true when some have come to it. */
+  observe(): boolean {
+    const moving = [...this.#states.values()].filter(({ isAtRest }) => !isAtRest)
+    for (const state of moving) this.#observeOne(state)
+    return moving.some(({ isAtRest }) => isAtRest)
+  }
+
   /** Reason why a covered device is not known to be at rest; undefined when it is. */
   findFailure(deviceId: string): string | undefined {
     const state = this.#states.get(deviceId)
-    if (state === undefined) return PENDING
-    return state.isAtRest ? undefined : state.reason
+    if (state === undefined) return 'it has not confirmed the stop yet'
+    return state.isAtRest ? undefined : describeState(state).slice(0, MAX_REASON).toWellFormed()
+  }
+
+  /** What was asked of a device and observed; undefined before the first order. */
+  findResponse(deviceId: string): StopResponse | undefined {
+    const state = this.#states.get(deviceId)
+    return state && { behaviour: state.behaviour, outcome: state.outcome }
   }
 
   #look(): { covered: StoppableDevice[]; returned: StoppableDevice[] } {
@@ -71,37 +119,102 @@ export class DeviceStopper {
     return { covered, returned }
   }
 
+  #observeOne(state: StopState): void {
+    const seen = state.observe?.()
+    if (seen === undefined || seen.at === null) return
+    state.outcome = { ...state.outcome, seen }
+    state.isAtRest = isConfirmed(seen)
+  }
+
+  /** A landing that was acknowledged is not begun again. */
   #isDue(deviceId: string): boolean {
     const state = this.#states.get(deviceId)
-    return state === undefined || (!state.isAtRest && !state.isPending)
+    if (state === undefined) return true
+    if (state.isAtRest || state.isPending || state.isTakenOver) return false
+    if (state.failure !== undefined) return true
+    return state.behaviour !== 'land' && this.#nowMs() - state.orderedAtMs >= BRAKE_MS
   }
 
   /** One time limit serves all devices, because all of them are stopped at once. */
   async #stopEach(devices: readonly StoppableDevice[]): Promise<void> {
     if (devices.length === 0) return
     const over = new AbortController()
-    const late = (this.#parts.wait ?? realWait)(CONFIRM_MS, over.signal).then(() => {
-      throw new Error(`it did not confirm the stop within ${CONFIRM_MS} ms`)
-    })
-    late.catch(() => {})
+    const late = (this.#parts.wait ?? realWait)(ACKNOWLEDGE_MS, over.signal)
     await Promise.all(devices.map(device => this.#stop(device, late)))
     over.abort()
   }
 
-  async #stop({ deviceId, atEstop }: StoppableDevice, late: Promise<never>): Promise<void> {
-    const { devices, logger } = this.#parts
-    const pending: StopState = { isAtRest: false, isPending: true, reason: PENDING }
-    this.#states.set(deviceId, pending)
-    const failure = await Promise.race([devices.stopDevice(deviceId, atEstop), late]).then(
-      () => undefined,
-      (error: Error) => error.message.slice(0, MAX_REASON).toWellFormed(),
-    )
-    // a newer stop of the same device reports for itself
-    if (this.#states.get(deviceId) !== pending) return
-    if (failure === undefined) this.#states.set(deviceId, { isAtRest: true })
-    else {
-      this.#states.set(deviceId, { isAtRest: false, isPending: false, reason: failure })
-      logger.warn({ device: deviceId, reason: failure }, 'a device did not confirm the e-stop')
+  async #stop({ deviceId, atEstop }: StoppableDevice, late: Promise<void>): Promise<void> {
+    const { devices } = this.#parts
+    const before = this.#states.get(deviceId)
+    const behaviour = before?.behaviour ?? atEstop
+    const state: StopState = {
+      behaviour,
+      outcome: NOTHING_SEEN,
+      observe: devices.createObserver?.(deviceId, behaviour),
+      isPending: true,
+      isAtRest: false,
+      isTakenOver: false,
+      failure: undefined,
+      orderedAtMs: this.#nowMs(),
     }
+    this.#states.set(deviceId, state)
+    const isRepeated = before !== undefined
+    const report = (outcome: DeviceOutcome): void => {
+      state.outcome = boundOutcome(outcome)
+    }
+    const answered = devices.stopDevice(deviceId, behaviour, { isRepeated, report }).then(
+      outcome => this.#acknowledge(deviceId, state, outcome),
+      (error: Error) => this.#fail(deviceId, state, error),
+    )
+    const isAnswered = await Promise.race([answered.then(() => true), late.then(() => false)])
+    if (isAnswered || !state.isPending) return
+    state.isPending = false
+    state.failure = `it did not acknowledge the stop within ${ACKNOWLEDGE_MS} ms`
+    this.#warn(deviceId, state)
   }
+
+  #acknowledge(deviceId: string, state: StopState, outcome: DeviceOutcome | undefined): void {
+    state.isPending = false
+    state.failure = undefined
+    if (outcome !== undefined) state.outcome = boundOutcome(outcome)
+    state.isAtRest = isConfirmed(state.outcome.seen) || state.observe === undefined
+    if (!state.isAtRest) this.#observeOne(state)
+    // a newer stop of the same device reports for itself
+    if (this.#states.get(deviceId) === state) this.#parts.onChange?.()
+  }
+
+  #fail(deviceId: string, state: StopState, error: Error): void {
+    state.isPending = false
+    state.failure = error.message
+    if (error instanceof DeviceFailure) {
+      state.outcome = boundOutcome(error.outcome)
+      state.isTakenOver = error.reason === TAKEN_OVER
+    }
+    this.#observeOne(state)
+    if (this.#states.get(deviceId) !== state) return
+    if (!state.isAtRest) this.#warn(deviceId, state)
+    this.#parts.onChange?.()
+  }
+
+  #warn(deviceId: string, state: StopState): void {
+    const reason = describeState(state).slice(0, MAX_REASON).toWellFormed()
+    this.#parts.logger.warn({ device: deviceId, reason }, 'a device did not confirm the e-stop')
+  }
+
+  #nowMs(): number {
+    return (this.#parts.nowMs ?? (() => performance.now()))()
+  }
+}
+
+/** State of a device that is not known to be at rest, for people. */
+const describeState = ({ isPending, failure, behaviour, outcome }: StopState): string => {
+  if (failure !== undefined) return failure
+  if (isPending) return 'it has not confirmed the stop yet'
+  const { state, values } = outcome.seen
+  const speed = typeof values.speed_m_s === 'number' ? ` at ${values.speed_m_s.toFixed(1)} m/s` : ''
+  const seen = state === 'moving' ? `moving${speed}` : 'not seen at rest'
+  return behaviour === 'land'
+    ? `it is landing, ${seen}`
+    : `it has acknowledged the stop and is ${seen}`
 }

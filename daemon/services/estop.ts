@@ -5,6 +5,7 @@ import {
   EstopBody,
   type EstoppedBody,
   isGenuineEstop,
+  MAX_ESTOPPED_DEVICES,
   signEstopped,
 } from '../../shared/wire/estop.ts'
 import type { CellEstop } from '../estop/cell-estop.ts'
@@ -88,14 +89,18 @@ export class EstopService implements Service {
       .catch(error => logger.debug({ reason: error.message }, 'e-stops not reported'))
   }
 
-  #describe(): Pick<EstoppedBody, 'version' | 'cell_id' | 'latched' | 'released'> {
+  #describe(): Pick<EstoppedBody, 'version' | 'cell_id' | 'latched' | 'released' | 'devices'> {
     const { cellId, estop } = this.#options
     const released = estop.listReleased()
+    const devices = estop
+      .listHeld()
+      .sort((a, b) => Number(b.reason !== undefined) - Number(a.reason !== undefined))
     return {
       version: estop.version,
       cell_id: cellId,
       latched: estop.listStops(),
       ...(released.length > 0 && { released }),
+      ...(devices.length > 0 && { devices: devices.slice(0, MAX_ESTOPPED_DEVICES) }),
     }
   }
 

@@ -8,6 +8,8 @@ import {
   type Signer,
   signMessage,
 } from '../signing.ts'
+import { EstopBehaviour } from './device.ts'
+import { Asked, Seen } from './device-outcome.ts'
 
 export const ESTOP_ID = /^est_[0-9a-hjkmnp-tv-z]{26}$/
 
@@ -106,6 +108,21 @@ export const LatchedStop = EngagedStop.extend({
 })
 export type LatchedStop = z.infer<typeof LatchedStop>
 
+/** Device that an e-stop of its cell holds, with what was asked of it and observed. */
+export const EstoppedDevice = z.looseObject({
+  /** Of any form: no id may keep the report of a cell from being read. */
+  device_id: z.string().max(64),
+  behaviour: EstopBehaviour,
+  asked: Asked,
+  seen: Seen,
+  /** Reason why it is not known to be at rest; absent when it is. */
+  reason: z.string().max(300).exactOptional(),
+})
+export type EstoppedDevice = z.infer<typeof EstoppedDevice>
+
+/** Most devices of a report with what was asked and observed. */
+export const MAX_ESTOPPED_DEVICES = 64
+
 const EstoppedFields = z.object({
   /** Version of the newest document that was applied; 0 before the first. */
   version: z.int().nonnegative(),
@@ -113,6 +130,8 @@ const EstoppedFields = z.object({
   latched: z.array(LatchedStop).max(MAX_STOPS),
   /** Stops released on the machine itself, until a document of the coordinator names them too. */
   released: z.array(ReleasedStop).max(MAX_STOPS).exactOptional(),
+  /** Devices that the stops hold; those that are not at rest come first. */
+  devices: z.array(EstoppedDevice).max(MAX_ESTOPPED_DEVICES).exactOptional(),
   at: z.int().nonnegative(),
   key_id: PublicKey,
   signature: Signature,

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
 import { AckState, CommandProgress, Hazard } from '../../../shared/wire/command.ts'
 import type { CommandRecord } from '../../control/command.ts'
+import { AskedView, SeenView, toAskedView, toSeenView } from './outcome-view.ts'
 
 export const CommandView = z.object({
   id: z.string(),
@@ -18,6 +19,12 @@ export const CommandView = z.object({
   message: z.string().nullable(),
   /** Null in lists where it is larger than 32 KiB. */
   result: z.json(),
+  asked: AskedView.nullable().describe(
+    'What was sent to the device, with its answers; null where the cell does not say it.',
+  ),
+  seen: SeenView.nullable().describe(
+    'What was observed of the device afterwards; null where the cell does not say it.',
+  ),
   /** Null unless it is executing and has reported some. */
   progress: CommandProgress.nullable(),
   requested_by: z.string(),
@@ -38,6 +45,8 @@ export const commandViewOf = (command: CommandRecord): z.input<typeof CommandVie
   reason: command.reason ?? null,
   message: command.message ?? null,
   result: (command.result ?? null) as z.core.util.JSONType,
+  asked: command.asked === undefined ? null : toAskedView(command.asked),
+  seen: command.seen === undefined ? null : toSeenView(command.seen),
   progress: command.progress ?? null,
   requested_by: command.requestedBy,
   issued_at: iso(command.issuedAt),

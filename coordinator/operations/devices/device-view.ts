@@ -26,6 +26,12 @@ const Identity = z.object({
   /** Reason why it is not available or not writable; null otherwise. */
   reason: z.string().nullable(),
   estop_id: z.string().nullable().describe('The e-stop that holds it; null without one.'),
+  unconfirmed_stop: z
+    .object({ since: z.iso.datetime(), reason: z.string() })
+    .nullable()
+    .describe(
+      'A stop after which it was not seen at rest, and which is repeated; null without one.',
+    ),
 })
 
 const Origin = z.object({
@@ -107,7 +113,11 @@ const identityOf = (device: Device, { estops }: Parts): z.input<typeof Identity>
   available: device.isAvailable,
   reason: reasonOf(device),
   estop_id: estops.findCovering(seatOf(device))?.id ?? null,
+  unconfirmed_stop: unconfirmedStopOf(device),
 })
+
+const unconfirmedStopOf = ({ facts: { unconfirmed_stop: stop } }: Device) =>
+  stop === undefined ? null : { since: iso(stop.since), reason: stop.reason }
 
 const originOf = (device: Device, { devices }: Parts): z.input<typeof Origin> => ({
   writable: device.facts.writable,

@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import { nameDevice } from '../../estop/names.ts'
+import type { Context } from '../context.ts'
 import { pageLimit } from '../fields.ts'
 import { defineOperation } from '../operation.ts'
-import { EstopView, estopViewOf, FailedDevice } from './estop-view.ts'
+import { EstopView, estopViewOf, FailedDevice, HeldDevice, heldDeviceOf } from './estop-view.ts'
 
 const MAX_FAILED = 200
 
@@ -21,6 +22,12 @@ export default defineOperation({
     failed_devices: z
       .array(FailedDevice)
       .describe(`Devices that did not confirm that they are at rest; at most ${MAX_FAILED}.`),
+    devices: z
+      .array(HeldDevice)
+      .describe(
+        `Devices that are held, with what was asked and observed; at most ${MAX_FAILED}, of the ` +
+          'cells that are connected to the coordinator that answers.',
+      ),
   }),
   run: async ({ limit }, context) => {
     const { estops, fleet } = context
@@ -32,10 +39,22 @@ export default defineOperation({
         .listFailed()
         .slice(0, MAX_FAILED)
         .map(({ cell_id, device_id, reason }) => {
-          const cell = fleet.cell(cell_id)
-          const name = cell && nameDevice(device_id, cell)
-          return { cell_id, device_id, name: name ?? null, reason }
+          const name = findName(cell_id, device_id, fleet)
+          return { cell_id, device_id, name, reason }
         }),
+      devices: estops
+        .listHeld()
+        .slice(0, MAX_FAILED)
+        .map(held => heldDeviceOf(held, findName(held.cell_id, held.device_id, fleet))),
     }
   },
 })
+
+const findName = (
+  cellId: string,
+  deviceId: string,
+  fleet: Pick<Context['fleet'], 'cell'>,
+): string | null => {
+  const cell = fleet.cell(cellId)
+  return (cell && nameDevice(deviceId, cell)) ?? null
+}

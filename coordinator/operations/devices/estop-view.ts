@@ -1,9 +1,12 @@
 import * as z from 'zod'
 import type { SuccessRule } from '../../../shared/success-rule.ts'
+import { EstopBehaviour } from '../../../shared/wire/device.ts'
+import type { EstoppedDevice } from '../../../shared/wire/estop.ts'
 import { EstopScope, NO_REASON } from '../../../shared/wire/estop.ts'
 import type { StopReach } from '../../estop/estops.ts'
 import { nameTarget } from '../../estop/names.ts'
 import { type Stop, stopData } from '../../estop/stop.ts'
+import { AskedView, SeenView, toAskedView, toSeenView } from '../commands/outcome-view.ts'
 import type { Context } from '../context.ts'
 
 /** Reason of an e-stop or its release, for people and for the audit; nothing waits for one. */
@@ -55,6 +58,29 @@ export const FailedDevice = z.object({
   device_id: z.string(),
   name: z.string().nullable(),
   reason: z.string(),
+})
+
+export const HeldDevice = z.object({
+  cell_id: z.string(),
+  device_id: z.string(),
+  name: z.string().nullable(),
+  behaviour: EstopBehaviour.describe('What the e-stop does with it.'),
+  asked: AskedView,
+  seen: SeenView,
+  reason: z.string().nullable().describe('Why it is not known to be at rest; null when it is.'),
+})
+
+export const heldDeviceOf = (
+  { cell_id, device_id, behaviour, asked, seen, reason }: EstoppedDevice & { cell_id: string },
+  name: string | null,
+): z.input<typeof HeldDevice> => ({
+  cell_id,
+  device_id,
+  name,
+  behaviour,
+  asked: toAskedView(asked),
+  seen: toSeenView(seen),
+  reason: reason ?? null,
 })
 
 export const estopViewOf = (

@@ -16,6 +16,7 @@ import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { waitUntilAborted } from '../../../shared/wait.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import type { DeviceFacts } from '../../../shared/wire/device.ts'
+import { NOTHING_SEEN } from '../../../shared/wire/device-outcome.ts'
 import { envelope } from '../../../shared/wire/envelope.ts'
 import type { EstopBody } from '../../../shared/wire/estop.ts'
 import { memoryFile } from '../../daemon/estop/scene.ts'
@@ -56,7 +57,7 @@ const createCell = (deviceIds: string[], site: string | null) => {
       devices: {
         listDevices: () => devices,
         onChange: () => () => {},
-        stopDevice: async () => {},
+        stopDevice: async () => NOTHING_SEEN,
       },
     })
     await new EstopService({

@@ -3,6 +3,7 @@ import type { Verb } from '../../../daemon/commands/verb.ts'
 import type { StoppableDevices } from '../../../daemon/estop/stoppable-devices.ts'
 import { newId } from '../../../shared/ids.ts'
 import type { Hazard } from '../../../shared/wire/command.ts'
+import { NOTHING_SEEN } from '../../../shared/wire/device-outcome.ts'
 import { ARM, ROVER_ID } from '../../support/device-ids.ts'
 import { devicesWith } from '../../support/devices-with.ts'
 import type { CreateStage, StagedCommand, StageLife } from './stage.ts'
@@ -52,7 +53,7 @@ const STOPPABLE: StoppableDevices = {
     { deviceId: ROVER_ID, name: 'rover', site: null, isAvailable: true, atEstop: 'hold' },
   ],
   onChange: () => () => {},
-  stopDevice: async () => {},
+  stopDevice: async () => NOTHING_SEEN,
 }
 
 /** Verbs that do nothing but have a hazard, of the cell itself and of two devices. */

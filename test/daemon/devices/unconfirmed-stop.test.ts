@@ -2,6 +2,10 @@ import t, { type Test } from 'tap'
 import type { JournalFile } from '../../../daemon/commands/journal.ts'
 import { DeviceHost } from '../../../daemon/devices/device-host.ts'
 import { decodeStops, type StopFile } from '../../../daemon/devices/rest/stop-file.ts'
+import type { FindEstopResponse } from '../../../daemon/devices/run-device-verb.ts'
+import { createStoppableDevices } from '../../../daemon/devices/stoppable-host.ts'
+import { CellEstop } from '../../../daemon/estop/cell-estop.ts'
+import { EstopLatch } from '../../../daemon/estop/latch.ts'
 import { DeviceFailure, TAKEN_OVER } from '../../../devices/device-failure.ts'
 import { createDeviceId } from '../../../devices/device-id.ts'
 import type { DeviceLink } from '../../../devices/device-link.ts'
@@ -15,6 +19,7 @@ import { silent } from '../../support/cell.ts'
 import { cart, FakeLink } from '../../support/fake-link.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { command, coordinatorSigner, NOW, rig } from '../commands/rig.ts'
+import { memoryFile } from '../estop/scene.ts'
 
 const CART = createDeviceId('cart')
 
@@ -70,13 +75,18 @@ interface CellParts {
   clock: { now: number }
   stopFile?: StopFile
   journal?: JournalFile
+  findEstopResponse?: FindEstopResponse
 }
 
-const openCell = async (t: Test, { link, clock, stopFile, journal }: CellParts) => {
+const openCell = async (
+  t: Test,
+  { link, clock, stopFile, journal, findEstopResponse }: CellParts,
+) => {
   const host = new DeviceHost({
     config: {},
     links: [link],
     ...(stopFile && { stopFile }),
+    ...(findEstopResponse && { findEstopResponse }),
     restMs: 20,
     recoverMs: 5000,
     repeatMs: 1000,
@@ -275,4 +285,59 @@ t.test('a device that is known only later is seen at rest by what it is', async 
   clock.now += 1000
   set(0)
   t.match(await recovered, { seen: { state: 'at_rest' } })
+})
+
+t.test('a hold under an e-stop does not end its landing, which is seen to its end', async t => {
+  const clock = { now: NOW }
+  const link = new Radio(() => clock.now, { profile: 'sim-drone' })
+  const latch = await EstopLatch.open({ ...memoryFile(), now: () => clock.now, logger: silent })
+  const estop = new CellEstop({ latch, now: () => clock.now, logger: silent })
+  const findEstopResponse = (id: string) => estop.findResponse(id)
+  const { host, device_id, obey } = await openCell(t, { link, clock, findEstopResponse })
+  estop.attach({ cellId: 'cell', devices: createStoppableDevices(host) })
+  link.rover.begin({ op: 'arm' })
+  link.rover.begin({ op: 'take-off', altitude_m: 5, speed_m_s: 2 })
+  await pass(link, clock, 8)
+  await estop.engage({ reason: 'smoke', by: 'test' })
+  await pass(link, clock, 1)
+  t.match(estop.listStops()[0]?.failed, [{ reason: /^it is landing, moving at/ }])
+  const hold = () => obey(command({ device_id, verb: 'hold', params: {}, hazard: 'safe' }))
+  t.match(await hold(), {
+    state: 'failed',
+    reason: 'estop_under_way',
+    message: /has its own response \(land\), which hold would end; nothing was sent/,
+    asked: { sent: [{ name: 'halt land', answer: 'accepted' }] },
+    seen: { state: 'moving' },
+  })
+  await pass(link, clock, 10)
+  t.equal(link.rover.truth.is_flying, false)
+  t.strictSame(estop.listStops()[0]?.failed, [])
+  t.match(estop.listHeld(), [
+    { behaviour: 'land', seen: { state: 'at_rest', values: { is_flying: false, travelled_m: 5 } } },
+  ])
+  t.match(await hold(), { state: 'succeeded', result: { behaviour: 'land' } })
+})
+
+t.test('an e-stop over a slow radio is confirmed by a late answer and by rest', async t => {
+  const clock = { now: NOW }
+  const link = new FakeLink()
+  link.add(CART, { profile: { ...cart, rest: [[{ property: 'speed_m_s', max: 0.1 }]] } })
+  const latch = await EstopLatch.open({ ...memoryFile(), now: () => clock.now, logger: silent })
+  const estop = new CellEstop({ latch, now: () => clock.now, logger: silent, wait: async () => {} })
+  const { host } = await openCell(t, { link, clock })
+  estop.attach({ cellId: 'cell', devices: createStoppableDevices(host) })
+  const answer = Promise.withResolvers<DeviceOutcome>()
+  link.stopping = () => answer.promise
+  await estop.engage({ reason: 'smoke', by: 'test' })
+  await new Promise(setImmediate)
+  const reason = () => estop.listStops()[0]?.failed[0]?.reason
+  t.match(reason(), /did not acknowledge the stop within 500 ms/)
+  link.set(CART, clock.now, { speed_m_s: 2, x_m: 0, y_m: 0 })
+  answer.resolve({ ...NOTHING_SEEN, asked: { sent: [{ name: 'stop', answer: 'ok' }] } })
+  await new Promise(setImmediate)
+  t.match(reason(), /has acknowledged the stop and is moving at 2.0 m\/s/)
+  link.set(CART, clock.now, { speed_m_s: 0, x_m: 3, y_m: 4 })
+  t.equal(reason(), undefined)
+  t.match(estop.listHeld(), [{ asked: { sent: [{ answer: 'ok' }] }, seen: { state: 'at_rest' } }])
+  t.strictSame(link.stopped, [CART], 'and no further order was needed')
 })

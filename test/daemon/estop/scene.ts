@@ -3,6 +3,7 @@ import { EstopLatch } from '../../../daemon/estop/latch.ts'
 import type { LatchFile } from '../../../daemon/estop/latch-file.ts'
 import type { StoppableDevice } from '../../../daemon/estop/stoppable-devices.ts'
 import { newId } from '../../../shared/ids.ts'
+import { NOTHING_SEEN } from '../../../shared/wire/device-outcome.ts'
 import type { EngagedStop, ReleasedStop } from '../../../shared/wire/estop.ts'
 import { silent } from '../../support/cell.ts'
 import { DEV_A, DEV_B } from '../../support/device-ids.ts'
@@ -53,6 +54,7 @@ export const cellWith = async (
       stopDevice: async id => {
         stopped.push(id)
         await state.stop(id)
+        return NOTHING_SEEN
       },
     },
   })
