@@ -14,6 +14,7 @@ import type { Store } from '../../../coordinator/store/store.ts'
 import { CommandExecutor } from '../../../daemon/commands/executor.ts'
 import { CommandJournal } from '../../../daemon/commands/journal.ts'
 import { toVerbFacts, type Verb } from '../../../daemon/commands/verb.ts'
+import { createDeviceId } from '../../../devices/device-id.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
@@ -235,6 +236,6 @@ t.test('a plan that the cell refuses is an error that names the parameter', asyn
   const { commands } = await scene(t)
   const request = { cellId: CELL, deviceId: ARM, verb: 'move', params: {} }
   await t.rejects(commands.plan(request, BY), { code: 'invalid_request', param: 'params' })
-  const ghost = { ...request, deviceId: 'ghost', params: { to: 1 } }
+  const ghost = { ...request, deviceId: createDeviceId('ghost'), params: { to: 1 } }
   await t.rejects(commands.plan(ghost, BY), { code: 'invalid_request', param: 'device_id' })
 })
