@@ -51,8 +51,10 @@ const installPackages = (): void => {
   if (missing.length === 0 || process.getuid?.() !== 0) return
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const options = { env, stdio: 'inherit', timeout: 180_000 } as const
-  spawnSync('apt-get', ['update', '-qq'], options)
-  spawnSync('apt-get', ['install', '-y', '-qq', ...missing], options)
+  // another installation on the machine holds the lock for minutes
+  const wait = ['-o', 'DPkg::Lock::Timeout=120']
+  spawnSync('apt-get', [...wait, 'update', '-qq'], options)
+  spawnSync('apt-get', [...wait, 'install', '-y', '-qq', ...missing], options)
 }
 
 /**
