@@ -8,7 +8,7 @@ import type { DeviceProfile, Interlock, Json, Position } from './profile.ts'
 interface RestObserverParts {
   deviceId: string
   profile: Pick<DeviceProfile, 'properties' | 'rest' | 'landed'>
-  /** What the device was told: a landing is at rest on the ground only. */
+  /** Behaviour that was commanded: a landing is at rest on the ground only. */
   behaviour: EstopBehaviour
   readState: () => DeviceState | undefined
   /** Unix milliseconds. */

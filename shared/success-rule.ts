@@ -19,7 +19,7 @@ export const SuccessRule = z.object({
   codes: z.record(z.string(), z.int().min(0).max(125)),
   /** Failures whose effect is in doubt: the call may have acted. */
   unknown: z.array(z.string()).exactOptional(),
-  /** Where an open outcome is seen later: a reading operation, its input as paths of the answer. */
+  /** Operation that reads an open outcome later, with its input as paths of the answer. */
   later: z
     .object({
       operation: z.string(),

@@ -22,9 +22,9 @@ export interface HttpExchange<R extends ClientResponse = ClientResponse> {
   /** The tenant it acts for: asked by X-SVC-Tenant, else the key's home. */
   tenantId: string
   body: unknown
-  /** Bytes of the body, as sent or, where fields were left out, written anew. */
+  /** Bytes of the body, as sent or, where fields were left out, as rewritten. */
   rawBody: Buffer
-  /** What the request has and nobody reads; the answer names it. */
+  /** Names of ignored fields and tools, for the response header. */
   ignored?: readonly Ignored[]
   /** Share of a large body in the memory for bodies. */
   bodyShare?: Share | undefined

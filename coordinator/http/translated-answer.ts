@@ -13,7 +13,7 @@ import { errorOf } from './inner-answer.ts'
 
 /** Turns an answer in OpenAI's format into another one. */
 export interface Translation {
-  /** What an event of a stream becomes. */
+  /** Translation of one stream event. */
   lines(event: StreamEvent): object[] | Promise<object[]>
   /** Pieces of the JSON for a whole answer. */
   whole(answer: unknown): Iterable<string> | AsyncIterable<string>

@@ -93,7 +93,7 @@ const callTask = async (
 }
 
 /**
- * What a task waits for is asked of other people, and never of the client: such a task works on.
+ * Approvals are requested from other people, never from the client, so a waiting task is `working`.
  * `failed` of the extension is kept for errors of JSON-RPC; a tool that failed has a result.
  */
 const toHandle = ({ id, state, message, created_at, updated_at }: Shown): TaskHandle => ({

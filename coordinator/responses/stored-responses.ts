@@ -9,7 +9,7 @@ const KEPT_DAYS = 30
 const MAX_PER_KEY = 1000
 const DELETED_AT_ONCE = 200
 
-/** Whose responses are meant: they belong to the key that asked, in the tenant it acted for. */
+/** Owner of stored responses: the requesting key, in the tenant that it acted for. */
 export interface ResponseOwner {
   keyId: string
   tenantId: string

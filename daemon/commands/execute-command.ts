@@ -52,10 +52,10 @@ export const executeCommand = async (
   return outcome && { ...outcome, ...life.outcome }
 }
 
-/** What is known of a command that runs. */
+/** Known facts about a running command. */
 interface CommandLife {
   hasBegun: boolean
-  /** What was asked of its device and observed. */
+  /** Operations sent to its device, and the state observed. */
   outcome?: DeviceOutcome
 }
 

@@ -114,7 +114,7 @@ const endVerb = async (
   throw new CommandFailure(failure.reason, `it was stopped: ${failure.message}`)
 }
 
-/** What was observed before the end of a verb says nothing of its device after it. */
+/** Observations from before the end of a verb say nothing about its device after it. */
 const withoutOlder = ({ asked, seen }: DeviceOutcome, since: number): DeviceOutcome => ({
   asked,
   seen: seen.at !== null && seen.at >= since ? seen : NOTHING_SEEN.seen,
@@ -157,7 +157,7 @@ const mustRest = ({ verb, hosted }: RunningVerb, { bounds }: PlanPart): boolean 
 
 /** Reasons of failures after which nothing moves by a verb, or somebody else is in charge. */
 const SETTLED = ['conflict', 'forbidden', 'invalid_request', 'not_found', TAKEN_OVER]
-/** Those of a stop: one that the device refuses leaves it in motion. */
+/** Failures of a stop: a device that refuses one stays in motion. */
 const SETTLED_STOP = ['invalid_request', 'not_found', TAKEN_OVER]
 
 /** True when a verb has ended in a way that leaves its device in motion. */

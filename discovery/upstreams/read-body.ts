@@ -59,6 +59,6 @@ const readAs = async (reading: Reading, body: Buffer): Promise<unknown> => {
   }
 }
 
-/** What is wrong with a damaged answer is often a part of it, which is not repeated. */
+/** Parser messages often quote a part of the damaged answer, so they are not repeated. */
 const messageOf = ({ fault, message }: DocumentError): string =>
   fault === 'damaged' ? 'its answer is cut off or damaged' : `its answer ${message}`

@@ -114,9 +114,9 @@ const AckFields = z.object({
    * disconnected.
    */
   progress: CommandProgress.exactOptional(),
-  /** What was sent to the device and acknowledged; absent for a command without a device. */
+  /** Operations sent to the device and acknowledged; absent for a command without a device. */
   asked: Asked.exactOptional(),
-  /** What was observed of the device afterwards. */
+  /** State of the device observed afterwards. */
   seen: Seen.exactOptional(),
   key_id: PublicKey,
   signature: Signature,

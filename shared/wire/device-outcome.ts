@@ -39,7 +39,7 @@ export const Seen = z.looseObject({
 })
 export type Seen = z.infer<typeof Seen>
 
-/** What a device was asked, and what was observed of it. */
+/** Operations sent to a device, and the state observed afterwards. */
 export const DeviceOutcome = z.object({ asked: Asked, seen: Seen })
 export type DeviceOutcome = z.infer<typeof DeviceOutcome>
 

@@ -25,7 +25,7 @@ export interface RequestRules<T> {
 export interface ReadRequest<T> {
   request: T
   ignored: Ignored[]
-  /** True when the request is not what was sent: what goes further must be written anew. */
+  /** True when the request differs from the body sent, which must then be rewritten. */
   isChanged: boolean
 }
 

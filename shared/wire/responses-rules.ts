@@ -121,7 +121,7 @@ const createIgnored = (name: string, param: string) => ({
   message: `${param}: ${name.slice(name.indexOf('.') + 1)} is not supported`,
 })
 
-/** Where responses are stored, and earlier ones are found by their id. */
+/** Store of responses, which finds earlier ones by their id. */
 export const STORED_RESPONSES_RULES: RequestRules<ResponsesRequest> = {
   schema: ResponsesRequest,
   hasTools: true,

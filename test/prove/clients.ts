@@ -127,7 +127,7 @@ const runInside = async (folder: string): Promise<boolean> => {
 
 const DEADLINE_MS = 300_000
 
-/** Runs one client; its driver prints what came back, and fails when anything did not. */
+/** Runs one client; its driver prints the responses and fails when one is missing. */
 const drive = async (path: string, { url, keys }: TestStack): Promise<boolean> => {
   const home = mkdtempSync(join(tmpdir(), 'shoal-client-'))
   const { PATH } = process.env

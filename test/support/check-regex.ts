@@ -3,7 +3,7 @@ import type { RegexLiteral } from './regex-literals.ts'
 // the other backends are programs for some platforms, and Java
 process.env.RECHECK_BACKEND = 'pure'
 
-/** What the checker says of the growth of an expression with its text; `linear` where that is proved. */
+/** Growth of an expression with its text, by the checker; `linear` where that is proved. */
 export const checkRegex = async (
   { source, flags }: Pick<RegexLiteral, 'source' | 'flags'>,
   timeoutSeconds = 20,

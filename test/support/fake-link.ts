@@ -74,7 +74,7 @@ export class FakeLink implements DeviceLink {
   readonly executed: [string, readonly Json[]][] = []
   readonly stopped: string[] = []
   execution: Execute = async () => null
-  /** What is observed after an `execute`. */
+  /** State observed after an `execute`. */
   seen: Seen = NOTHING_SEEN.seen
   stopping: () => Promise<DeviceOutcome> = async () => NOTHING_SEEN
   onEnd: () => void = () => {}

@@ -6,7 +6,7 @@ const SMALL = 0.2
 const repeat = (count: number, text: (at: number) => string): string =>
   Array.from({ length: count }, (_, at) => text(at)).join('')
 
-/** Answer of a source that held the event loop for seconds or took a gigabyte, and who asks for it. */
+/** Answer of a source that held the event loop for seconds or took a gigabyte, with its requester. */
 export interface HostileAnswer {
   title: string
   source: string

@@ -120,7 +120,7 @@ export const LOOKUP_CASES: readonly LookupCase[] = [
   { ...SEARCH, source: 'dockerhub' },
 ]
 
-/** What the client makes of a body that a fixture or a change of it gives. */
+/** Result of the client for a body from a fixture, or a change of it. */
 export const applyReading = async (
   { source, form, reading = {} }: UpstreamRequest,
   body: unknown,

@@ -368,7 +368,7 @@ const realise = (
   return { cell, id: ids[id], name: own }
 }
 
-/** What of these births is a device, and on which cells. */
+/** Devices of these births, with their cells. */
 const judge = (announced: readonly Announced[], cellIds: readonly string[]): Expected[] => {
   const isId = (text: string) => /^dev_[0-9a-f]{20}$/.test(text)
   const valid = announced.filter(({ cell, id, name }, at) => {

@@ -1,6 +1,6 @@
 import type { EngineHealth } from './engine-health.ts'
 
-/** What a cell reports of an engine. */
+/** Facts that a cell reports about an engine. */
 export interface Claims {
   slots: number
   /** Requests that may wait on the cell; undefined when it does not say. */

@@ -45,7 +45,7 @@ export const ANSWER_FIELDS = {
 /** Pictures in base64; any is refused. */
 export const Images = optional(z.array(z.unknown()))
 
-/** What refuses a request to think. */
+/** Rule that refuses a request for reasoning. */
 export const findThinking = ({
   model,
   think,
@@ -60,7 +60,7 @@ export const findThinking = ({
       }
     : undefined
 
-/** What refuses pictures. */
+/** Rule that refuses images. */
 export const findImages = (
   model: string,
   images: readonly unknown[] | null | undefined,

@@ -1,6 +1,6 @@
 import type { EstopBehaviour } from '../../../shared/wire/device.ts'
 
-/** What flies brakes where it is: the ground below is not known to be free. */
+/** A flying vehicle brakes where it is: the ground below is not known to be free. */
 export const brakingOf = (atEstop: EstopBehaviour): EstopBehaviour =>
   atEstop === 'land' ? 'hold' : atEstop
 

@@ -3,7 +3,7 @@ import type { DeviceOutcome, Seen } from '../../../shared/wire/device-outcome.ts
 /** Most orders that a text names; the newest ones. */
 const MAX_NAMED = 3
 
-/** What was asked and seen, in one line: `asked halt hold (no answer); seen moving at 9.8 m/s`. */
+/** One line with the operations asked and the state seen: `asked halt hold (no answer); seen moving at 9.8 m/s`. */
 export const describeOutcome = ({ asked, seen }: DeviceOutcome): string => {
   const orders = asked.sent
     .slice(-MAX_NAMED)

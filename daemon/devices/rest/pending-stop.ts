@@ -16,7 +16,7 @@ export interface StopOrder {
   reason: string
   /** Time of the order, in unix milliseconds; readings from then on count. */
   since: number
-  /** What was asked and observed before. */
+  /** Operations asked and state observed before. */
   outcome?: DeviceOutcome
   /** True when the device has not been told to stop yet. */
   isUnsent?: boolean

@@ -88,7 +88,7 @@ export class Telemetry {
     state.attempts = 0
   }
 
-  /** Forgets everything: the vehicle has started anew, and sends nothing until it is asked. */
+  /** Forgets everything: the vehicle has restarted, and sends nothing until it is asked. */
   restart(): void {
     this.#states.clear()
   }

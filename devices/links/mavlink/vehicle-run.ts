@@ -76,7 +76,7 @@ export class VehicleRun {
     return this.#log.asked.sent.length > 0
   }
 
-  /** What was asked, and what the newest readings and texts say. */
+  /** Operations asked, and the state in the newest readings and texts. */
   look(): DeviceOutcome {
     const seen = this.observer.look()
     const texts = this.listTexts().slice(-MAX_TEXTS)
@@ -88,7 +88,7 @@ export class VehicleRun {
     return { asked: this.#log.asked, seen: { ...seen, values } }
   }
 
-  /** What the autopilot has said since the begin, of severity warning and worse. */
+  /** Texts of the autopilot since the start, of severity warning or worse. */
   listTexts(): string[] {
     const { texts, nowMs } = this.#parts
     const since = texts.listSince(this.#beganMs, nowMs())

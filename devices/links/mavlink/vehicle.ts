@@ -19,7 +19,7 @@ export const SILENT_AFTER_MS = 3500
 /** Silence after which another sender may take the place of the pinned one. */
 const UNPIN_AFTER_MS = 10_000
 
-/** A clock that goes back by more than this belongs to a vehicle that has started anew. */
+/** A clock that goes back by more than this belongs to a vehicle that has restarted. */
 const REBOOT_MS = 3000
 const CLOCKED: readonly Message[] = [
   SYSTEM_TIME as Message,
@@ -75,7 +75,7 @@ export class Vehicle {
       : this.#clocks.nowMs() - this.#heartbeatAtMs
   }
 
-  /** What the newest heartbeat says that it is; undefined before, and for one that can only be read. */
+  /** Vehicle named by the newest heartbeat; undefined before it, and for a read-only vehicle. */
   get kind(): VehicleKind | undefined {
     return this.#kind
   }
@@ -85,7 +85,7 @@ export class Vehicle {
     return this.#customMode
   }
 
-  /** Number of times that its clock has gone back: it has started anew, and sends nothing unasked. */
+  /** Number of restarts, seen as a clock that went back; a restarted vehicle sends nothing unasked. */
   get boots(): number {
     return this.#boots
   }

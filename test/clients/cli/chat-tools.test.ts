@@ -91,7 +91,7 @@ t.test('a model finds a tool, calls it with the key of the person, and answers',
   t.equal((await shoal({ ...env, SHOAL_KEY: 'wrong' }, ['chat', '--tools', 'hi'])).code, 77)
 })
 
-t.test('a failed call is told to the model', async t => {
+t.test('the model reads the error of a failed call', async t => {
   const { env } = await scene(t, ({ role, content }) =>
     role === 'user' ? callOf('find-tools', { query: '' }) : { content },
   )

@@ -123,7 +123,7 @@ export class StandInCopter {
     })
   }
 
-  /** Starts anew: it has forgotten what it was asked for. */
+  /** Restarts the vehicle, which forgets the requested messages. */
   reboot(): void {
     this.asked.clear()
     this.#bootedAt = performance.now()

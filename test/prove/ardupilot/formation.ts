@@ -10,7 +10,7 @@ const HOME = { lat: 48.1, lon: 11.5, altitude_m: 500 }
 const METRES_PER_DEGREE = 111_195
 const SPACING_M = 15
 const PATH = '/v1/swarm/formations'
-/** What the formation and the judge allow: the tolerance of positions by satellite. */
+/** Tolerance of positions by satellite, for the formation and the judge. */
 const SLOT_M = 2.5
 
 const placeAt = (north_m: number, east_m: number) => ({

@@ -55,7 +55,7 @@ const beginFlight = async (unit: RigUnit, metres = 150, speed_m_s = 4) => {
   return { started, approved: { ...goal, speed_m_s } }
 }
 
-/** What the service shows of a unit now, judged like the end of a command. */
+/** State of a unit that the service shows now, judged like the end of a command. */
 const noteShown = async ({ flight }: RigUnit, { call }: Rig, step: string): Promise<void> => {
   const values = await readDevice(call, flight.device)
   const at = Date.now()

@@ -32,7 +32,7 @@ export interface AutopilotOptions {
 
 const HOME: Home = { lat: 48.1, lon: 11.5, altitude_m: 500 }
 
-/** What a simulated airframe needs to pass the checks before arming: sensors that count as calibrated. */
+/** Parameters with which a simulated airframe passes the pre-arm checks: calibrated sensors. */
 const CALIBRATED: Readonly<Record<string, number>> = {
   LOG_BACKEND_TYPE: 0,
   BATT_MONITOR: 4,

@@ -154,7 +154,7 @@ export interface StartedCommand {
   answer: Promise<{ status: number; body: Json }>
 }
 
-/** What a view of a command, or an error, says. */
+/** Claims in the view of a command, or in an error. */
 const toReported = (body: Json): Pick<Reported, 'state' | 'reason' | 'message' | 'seen'> => {
   const error = body.error as Json | undefined
   return {

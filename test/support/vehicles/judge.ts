@@ -21,7 +21,7 @@ const GROUND_M = 0.6
 /** Speed above the approved one that a command may show for a second. */
 const OVERSPEED = { share: 1.2, more_m_s: 0.5, for_ms: SECOND_MS }
 
-/** What a command was approved to do. */
+/** Motion that was approved for a command. */
 export interface Approved {
   speed_m_s?: number | undefined
   altitude_m?: number | undefined

@@ -1,7 +1,7 @@
 import { type MassState, type MassTarget, moveMass } from './point-mass.ts'
 
 /*
- * What PX4 does with commands and with its modes, from the sources of PX4 (commit 34160bb6c9, 2021):
+ * Behaviour of PX4 for commands and modes, from the sources of PX4 (commit 34160bb6c9, 2021):
  * `commander/Commander.cpp` (`handle_command`, the loop), `commander/state_machine_helper.cpp`
  * (`main_state_transition`), `navigator/navigator_main.cpp`, `loiter.cpp`, `takeoff.cpp`, `rtl.cpp`, and
  * the defaults of their parameters.

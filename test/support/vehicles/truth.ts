@@ -38,7 +38,7 @@ export const measureAcross = (
   return Math.hypot(north, east)
 }
 
-/** What is known at and around a moment: everything within the tolerance of time. */
+/** Truth at and around a moment: everything within the tolerance of time. */
 export const listAround = <T extends { at: number }>(
   all: readonly T[],
   at: number,

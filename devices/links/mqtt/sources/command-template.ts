@@ -2,7 +2,7 @@
 const EXPRESSION = /\{\{([^{}]{0,128})\}\}/
 const VARIABLE = /^\s*([a-z_]{1,32})\s*((?:\|\s*[a-z_]{1,16}\s*){0,4})$/
 const FILTER = /\|\s*([a-z_]+)/g
-/** What stands for a parameter in a payload of ours. */
+/** Placeholder of a parameter in a payload. */
 const PLACEHOLDER = /\{[a-z][a-z0-9_]*\}/
 
 type Filter = (text: string) => string | undefined

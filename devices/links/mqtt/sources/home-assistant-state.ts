@@ -3,7 +3,7 @@ import { toFlag, toWord } from './fields.ts'
 import type { Entity } from './home-assistant-entity.ts'
 import { parseValueTemplate } from './value-template.ts'
 
-/** What an entity is and does, without its identity and its availability. */
+/** Kind and commands of an entity, without its identity and its availability. */
 export type EntityDevice = Pick<
   FoundDevice,
   'profile' | 'commands' | 'topics' | 'stopVerb' | 'readOnlyReason'
