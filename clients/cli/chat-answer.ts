@@ -89,9 +89,12 @@ const streamAnswer = async (
 
 type Delta = NonNullable<ChatCompletionChunk['choices'][number]['delta']['tool_calls']>[number]
 
+/** Adds a piece of a call. A call begins with the next free index; pieces of others are dropped. */
 const addDelta = (calls: ToolCall[], { index, id, function: part }: Delta): void => {
-  const call = calls[index] ?? { id: '', type: 'function', function: { name: '', arguments: '' } }
-  calls[index] = call
+  if (index === calls.length)
+    calls.push({ id: '', type: 'function', function: { name: '', arguments: '' } })
+  const call = calls[index]
+  if (call === undefined) return
   if (id !== undefined) call.id = id
   call.function.name += part?.name ?? ''
   call.function.arguments += part?.arguments ?? ''

@@ -5,6 +5,7 @@ import type { OpenSession } from './session.ts'
 /** The list of two tools that reach all others. */
 const ADDRESS = '/mcp/?toolsets=find'
 const FIND_TOOLS = 'find-tools'
+const CALL_TOOL = 'call-tool'
 /** Longest result for the model; a longer one is cut, and says so. */
 const MAX_RESULT_CHARS = 16_000
 
@@ -37,7 +38,10 @@ export interface ChatTools {
   run(call: ToolCall, signal?: AbortSignal): Promise<string>
 }
 
-/** Loads the tools of the coordinator. Calls that only read are made without a question. */
+/**
+ * Loads the tools of the coordinator. Calls that only read are made without a question; whether a
+ * tool reads is what find-tools said of it, and never the result of another tool.
+ */
 export const openChatTools = async (
   session: Pick<OpenSession, 'api' | 'hint'>,
   confirm: ConfirmCall,
@@ -46,13 +50,16 @@ export const openChatTools = async (
   const { tools } = (await request(session, 'tools/list', {})) as { tools: McpTool[] }
 
   const runParsed = async (name: string, input: Input, signal?: AbortSignal): Promise<string> => {
-    const isRead = name === FIND_TOOLS || effects.get(String(input.name)) === 'read'
+    const isSearch = name === FIND_TOOLS
+    const isRead = isSearch || effects.get(String(input.name)) === 'read'
     const shown = escapeHidden(describeCall(name, input))
     if (isRead) session.hint(`calls ${shown}`)
     else if (!(await confirm(shown))) return 'not called: the person declined this call'
     const call = { name, arguments: input }
     const result = (await request(session, 'tools/call', call, signal)) as McpResult
-    for (const found of result.structuredContent?.tools ?? []) effects.set(found.name, found.effect)
+    if (isSearch)
+      for (const found of result.structuredContent?.tools ?? [])
+        effects.set(found.name, found.effect)
     return shorten(result.content?.map(({ text }) => text ?? '').join('\n') ?? '')
   }
 
@@ -62,6 +69,9 @@ export const openChatTools = async (
       function: { name, description, parameters: inputSchema },
     })),
     run: async ({ function: { name, arguments: text } }, signal) => {
+      // the coordinator would call any tool by its own name, without the question for `call-tool`
+      if (name !== FIND_TOOLS && name !== CALL_TOOL)
+        return `not called: there are only ${FIND_TOOLS} and ${CALL_TOOL}`
       const input = parseInput(text)
       if (input === undefined) return 'not called: the arguments are not a JSON object'
       try {
@@ -88,7 +98,7 @@ const parseInput = (text: string): Input | undefined => {
 
 /** `call-tool` shows what it calls: `cells-drain {"cell_id":"gpu-1"}`. */
 const describeCall = (name: string, input: Input): string =>
-  typeof input.name === 'string'
+  name === CALL_TOOL && typeof input.name === 'string'
     ? `${input.name} ${JSON.stringify(input.arguments ?? {})}`
     : `${name} ${JSON.stringify(input)}`
 

@@ -98,6 +98,18 @@ t.test('the model reads the error of a failed call', async t => {
   t.match(await shoal(env, ['chat', '--tools', 'hi']), { code: 0, out: /invalid_request.*query/ })
 })
 
+t.test('a model cannot pass off a change as a call that only reads', async t => {
+  const { asked, env } = await scene(t, ({ role, content }) => {
+    if (role === 'user') return callOf('find-tools', { query: 'open alerts' })
+    if (content.includes('input_schema'))
+      return callOf('conversations-create', { name: 'alerts-list', title: 'by a model' })
+    return { content }
+  })
+  const done = await shoal(env, ['chat', '--tools', 'hi'])
+  t.match(done.out, 'not called: there are only find-tools and call-tool')
+  t.match(asked.at(-1)?.messages.at(-1)?.content, /^not called/)
+})
+
 t.test('a call that may change something needs a person', { skip: !hasPython }, async t => {
   const change = { name: 'conversations-create', arguments: { title: 'by a model' } }
   const { env } = await scene(t, ({ role, content }) =>
