@@ -25,6 +25,8 @@ export interface ToolFinder {
 }
 
 const WORD = /[^\p{L}\p{N}]+/u
+/** Shorter words match as they are: hundreds of words begin with each letter. */
+const MIN_PREFIX_CHARS = 3
 /** Factor of a tool that the query names. */
 const NAMED = 100
 /** A hit by name is worth more than one by description. */
@@ -40,12 +42,12 @@ export const createToolFinder = (
   return {
     groups,
     find: (query, { group, limit }) => {
-      const words = query.split(/\s+/)
+      const words = [...new Set(query.toLowerCase().split(/\s+/))]
       const hits = index()
-        .search(query, {
+        .search(words.join(' '), {
           boost: BOOST,
-          prefix: true,
-          fuzzy: 0.2,
+          prefix: isLong,
+          fuzzy: word => isLong(word) && 0.2,
           boostDocument: id => (words.includes(id) ? NAMED : 1),
         })
         .flatMap(({ id }) => byId.get(id) ?? [])
@@ -54,6 +56,8 @@ export const createToolFinder = (
     },
   }
 }
+
+const isLong = (word: string): boolean => word.length >= MIN_PREFIX_CHARS
 
 const buildIndex = (operations: readonly Operation[]): MiniSearch => {
   const index = new MiniSearch({
