@@ -23,7 +23,7 @@ export default defineProfile({
   link: 'mavlink',
   properties: GROUND_PROPERTIES,
   verbs: {
-    ...createArmVerbs('Anybody near the vehicle is in danger.', AT_ESTOP),
+    ...createArmVerbs('Anybody near the vehicle is in danger.', { ...AT_ESTOP, interlocks: [] }),
     'go-to': createGoToVerb({
       description: 'Drive in a straight line to a position, and stop there.',
       maxSpeed_m_s: 10,

@@ -128,10 +128,10 @@ export const createHoldVerbs = (description: string): Record<'hold' | 'stop', De
   return { hold: verb, stop: verb }
 }
 
-/** Creates the verbs that start and stop the motors. */
+/** Creates the verbs that start and stop the motors; both have the interlocks, by default not in the air. */
 export const createArmVerbs = (
   danger: string,
-  { atEstop }: Pick<DeviceVerb, 'atEstop'>,
+  { atEstop, interlocks = [NOT_IN_AIR] }: Pick<DeviceVerb, 'atEstop' | 'interlocks'>,
 ): Record<'arm' | 'disarm', DeviceVerb> => {
   const base = {
     params: z.strictObject({}),
@@ -149,13 +149,13 @@ export const createArmVerbs = (
     arm: defineVerb({
       ...base,
       description: `Start the motors. ${danger}`,
-      interlocks: [DISARMED, NOT_IN_AIR, READY_TO_ARM],
+      interlocks: [DISARMED, ...interlocks, READY_TO_ARM],
       plan: (_params, target) => planArming(target, true),
     }),
     disarm: defineVerb({
       ...base,
       description: 'Stop the motors on the ground; the autopilot refuses it in flight.',
-      interlocks: [NOT_IN_AIR],
+      interlocks,
       isExemptFromPlace: true,
       plan: (_params, target) => planArming(target, false),
     }),
