@@ -46,6 +46,11 @@ const OF_AUTOPILOT: Readonly<Record<Autopilot, readonly WantedStream[]>> = {
   px4: [{ messageId: ESTIMATOR_STATUS.id, interval_ms: 1000 }],
 }
 
+/** Ids of the messages that any autopilot is asked for. */
+const WANTED_IDS: ReadonlySet<number> = new Set(
+  [...COMMON, ...Object.values(OF_AUTOPILOT).flat()].map(({ messageId }) => messageId),
+)
+
 /** A stream is missing after this many intervals without a message, and a little more. */
 const MISSED_INTERVALS = 3
 const GRACE_MS = 1500
@@ -83,6 +88,8 @@ export class Telemetry {
 
   /** Notes that a message has arrived; `nowMs` is monotonic. */
   note(messageId: number, nowMs: number): void {
+    // a sender may have millions of ids
+    if (!WANTED_IDS.has(messageId)) return
     const state = this.#stateOf(messageId)
     state.seenAtMs = nowMs
     state.attempts = 0
