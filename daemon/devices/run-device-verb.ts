@@ -62,7 +62,7 @@ export const runDeviceVerb = async (
     const order = { outcome: { asked, seen }, since: time.begun, cause: undefined }
     noteOutcome(await confirmRest(running, order, noteOutcome))
   }
-  if (part.hazard !== 'read') keeper.replace(running.hosted.device.deviceId)
+  if (replacesStop(running.verb, part)) keeper.replace(running.hosted.device.deviceId)
   return result
 }
 
@@ -154,6 +154,13 @@ const confirmRest = async (
 /** Verbs after which a device that shows it is seen at its goal or at rest. */
 const mustRest = ({ verb, hosted }: RunningVerb, { bounds }: PlanPart): boolean =>
   (verb.isUrgent === true || bounds.motion !== undefined) && isRestObservable(hosted.device.profile)
+
+/**
+ * True for a verb after which an older stop is not repeated: one that may move the device, or has
+ * stopped it. One that an e-stop leaves alone, such as that of a lamp, says nothing of its motion.
+ */
+const replacesStop = ({ isUrgent, atEstop }: DeviceVerb, { hazard }: PlanPart): boolean =>
+  isUrgent === true || hazard === 'unsafe' || (hazard !== 'read' && atEstop !== 'none')
 
 /** Reasons of failures after which nothing moves by a verb, or somebody else is in charge. */
 const SETTLED = ['conflict', 'forbidden', 'invalid_request', 'not_found', TAKEN_OVER]

@@ -90,11 +90,16 @@ export class DeviceStopper {
     return returned.length > 0
   }
 
-  /** Looks whether devices that were told to stop are at rest now; true when some have come to it. */
+  /**
+   * Looks whether devices that were told to stop are at rest now; true when some have come to it, or
+   * move again.
+   */
   observe(): boolean {
-    const moving = [...this.#states.values()].filter(({ isAtRest }) => !isAtRest)
+    const states = [...this.#states.values()]
+    const restless = states.filter(state => state.isAtRest && this.#noteMotion(state))
+    const moving = states.filter(state => !state.isAtRest && !restless.includes(state))
     for (const state of moving) this.#observeOne(state)
-    return moving.some(({ isAtRest }) => isAtRest)
+    return restless.length > 0 || moving.some(({ isAtRest }) => isAtRest)
   }
 
   /** Reason why a covered device is not known to be at rest; undefined when it is. */
@@ -124,6 +129,16 @@ export class DeviceStopper {
     if (seen === undefined || seen.at === null) return
     state.outcome = { ...state.outcome, seen }
     state.isAtRest = isConfirmed(seen)
+  }
+
+  /** A device that moves again is told again: it may have rested only for a moment, on its way. */
+  #noteMotion(state: StopState): boolean {
+    const seen = state.observe?.()
+    if (seen?.state !== 'moving' || state.isPending) return false
+    state.outcome = { ...state.outcome, seen }
+    state.isAtRest = false
+    state.failure = 'it moves again'
+    return true
   }
 
   /** A landing that was acknowledged is not begun again. */

@@ -98,12 +98,14 @@ export class PendingStop {
     const seen = this.#observer.look()
     // without a reading since the order, the last observation stands
     if (seen.at !== null) this.#outcome = { ...this.#outcome, seen }
-    if (isConfirmed(seen)) this.#end = 'at_rest'
+    // a device that was not told to stop may rest only for a moment, on its way
+    if (isConfirmed(seen) && !this.#isUnsent) this.#end = 'at_rest'
   }
 
   async #repeat({ device, link }: HostedDevice): Promise<void> {
     const { deviceId, behaviour } = this.order
     const isRepeated = !this.#isUnsent
+    if (this.#isUnsent) this.#observer?.restart()
     this.#isUnsent = false
     this.#isOrdering = true
     this.#orderedAtMs = this.#parts.nowMs()

@@ -64,13 +64,22 @@ export class RestKeeper {
 
   /** Takes up the stops of an earlier run of the daemon. */
   async load(): Promise<void> {
+    const loading = this.#load()
+    // a stop that is made meanwhile must not replace the file before it was read
+    this.#writing = loading
+    await loading
+  }
+
+  async #load(): Promise<void> {
     const { file, logger } = this.#parts
     const text = await file?.read().catch(() => undefined)
     if (text === undefined) return
     const stops = decodeStops(text)
     if (stops === undefined) logger.warn('the unconfirmed stops of devices could not be read')
+    // a stop of this run of the daemon is newer
     for (const { device_id, behaviour, reason, since } of stops ?? [])
-      this.#keep({ deviceId: device_id, behaviour, reason, since }, true)
+      if (!this.#kept.has(device_id))
+        this.#keep({ deviceId: device_id, behaviour, reason, since }, true)
   }
 
   /** Ends all observation; what is not confirmed stays on the disk. */

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { JournalFile } from '../../../daemon/commands/journal.ts'
 import { DeviceHost } from '../../../daemon/devices/device-host.ts'
-import { decodeStops, type StopFile } from '../../../daemon/devices/rest/stop-file.ts'
+import { decodeStops, encodeStops, type StopFile } from '../../../daemon/devices/rest/stop-file.ts'
 import type { FindEstopResponse } from '../../../daemon/devices/run-device-verb.ts'
 import { createStoppableDevices } from '../../../daemon/devices/stoppable-host.ts'
 import { CellEstop } from '../../../daemon/estop/cell-estop.ts'
@@ -206,23 +206,56 @@ t.test('a motion that the death of the daemon interrupted is braked at the next 
   })
 })
 
+t.test(
+  'a device that rests for a moment after the death of the daemon is told to stop',
+  async t => {
+    const { link, set, host, clock } = await openLiar(t)
+    set(0)
+    const recovered = host.recoverRest(CART)
+    t.strictSame(link.stopped, [CART])
+    await new Promise(setImmediate)
+    clock.now += 1000
+    set(0)
+    t.match(await recovered, { asked: { sent: [{ name: 'stop' }] }, seen: { state: 'at_rest' } })
+  },
+)
+
+t.test('a stop of an earlier run of the daemon does not replace a newer one', async t => {
+  const { link, set, host, clock, stopFile } = await openLiar(t)
+  await stopFile.replace(
+    encodeStops([{ device_id: CART, behaviour: 'hold', reason: 'old', since: 0 }]),
+  )
+  const loaded = host.keeper.load()
+  const recovered = host.recoverRest(CART)
+  await loaded
+  t.equal(host.keeper.findUnconfirmed(CART), undefined)
+  await waitUntil('it is told', () => link.stopped.length > 0)
+  clock.now += 1000
+  set(0)
+  t.match(await recovered, { seen: { state: 'at_rest' } }, 'the newer one is seen to its end')
+})
+
 /** A cart that says yes to everything; the test sets its readings. */
 const openLiar = async (t: Test) => {
   const clock = { now: NOW }
   const link = new FakeLink()
-  const profile = { ...cart, rest: [[{ property: 'speed_m_s', max: 0.1 }]] }
+  const { look } = cart.verbs
+  if (look === undefined) throw new Error('no look')
+  const verbs = { ...cart.verbs, beep: { ...look, hazard: 'caution' as const } }
+  const profile = { ...cart, verbs, rest: [[{ property: 'speed_m_s', max: 0.1 }]] }
   link.add(CART, { profile })
   const set = (speed_m_s: number): void =>
     link.set(CART, clock.now, { battery_percent: 80, x_m: 0, y_m: 0, speed_m_s })
   set(1)
-  const at = await openCell(t, { link, clock })
+  const stopFile = new MemoryFile()
+  const at = await openCell(t, { link, clock, stopFile })
   const accept: DeviceOutcome = {
     ...NOTHING_SEEN,
     asked: { sent: [{ name: 'stop', answer: 'ok' }] },
   }
   link.stopping = async () => accept
   const stop = () => at.obey(command({ device_id: CART, ...STOP }))
-  return { ...at, clock, link, profile, set, stop }
+  return { ...at, clock, link, profile, set, stop, stopFile }
 }
 
 t.test('a stop that is acknowledged by a device that drives on is unconfirmed', async t => {
@@ -249,6 +282,15 @@ t.test('an unconfirmed stop ends when a newer command succeeds', async t => {
   set(1)
   t.equal(findUnconfirmed(), undefined)
   t.strictSame(link.stopped, [])
+})
+
+t.test('an unconfirmed stop does not end when a lamp is switched', async t => {
+  const { set, stop, obey, findUnconfirmed } = await openLiar(t)
+  await stop()
+  set(1)
+  const beep = { device_id: CART, verb: 'beep', params: {}, hazard: 'caution' } as const
+  t.match(await obey(command(beep)), { state: 'succeeded' })
+  t.match(findUnconfirmed(), { reason: 'stop: stop was asked' })
 })
 
 t.test('a device that a person has taken over is not stopped again', async t => {
@@ -340,4 +382,8 @@ t.test('an e-stop over a slow radio is confirmed by a late answer and by rest', 
   t.equal(reason(), undefined)
   t.match(estop.listHeld(), [{ asked: { sent: [{ answer: 'ok' }] }, seen: { state: 'at_rest' } }])
   t.strictSame(link.stopped, [CART], 'and no further order was needed')
+  link.set(CART, clock.now, { speed_m_s: 2, x_m: 3, y_m: 4 })
+  t.equal(reason(), 'it moves again')
+  await estop.retry()
+  t.strictSame(link.stopped, [CART, CART], 'one that moves again is told again')
 })
