@@ -114,18 +114,23 @@ interface Reading {
   age_ms: number | null
 }
 
-/** Age of readings that the judge may compare with the truth of now, in milliseconds. */
-const FRESH_MS = 1000
+/** Readings that belong to one moment, in milliseconds around the newest one. */
+const SAME_MOMENT_MS = 500
 
-/** Fresh readings of a device, as the service shows them. */
-export const readDevice = async (call: ApiCaller['call'], name: string): Promise<Json> => {
+/** Newest readings of a device that the service shows as current, and their time. */
+export const readDevice = async (
+  call: ApiCaller['call'],
+  name: string,
+): Promise<{ at: number; values: Json }> => {
   const { body } = await call('operator', 'GET', `/v1/devices/${name}`)
-  const readings = (body.readings ?? []) as Reading[]
-  return Object.fromEntries(
-    readings
-      .filter(({ stale, age_ms }) => !stale && (age_ms ?? FRESH_MS) < FRESH_MS)
-      .map(({ property, value }) => [property, value]),
-  )
+  const now = Date.now()
+  const current = ((body.readings ?? []) as Reading[]).filter(({ stale }) => !stale)
+  const ages = current.flatMap(({ age_ms }) => (age_ms === null ? [] : [age_ms]))
+  const youngest_ms = Math.min(...ages)
+  const values = current
+    .filter(({ age_ms }) => (age_ms ?? Number.POSITIVE_INFINITY) - youngest_ms < SAME_MOMENT_MS)
+    .map(({ property, value }) => [property, value])
+  return { at: now - youngest_ms, values: Object.fromEntries(values) }
 }
 
 /** Waits until the truth about a unit holds; false after the limit. */

@@ -57,8 +57,7 @@ const beginFlight = async (unit: RigUnit, metres = 150, speed_m_s = 4) => {
 
 /** State of a unit that the service shows now, judged like the end of a command. */
 const noteShown = async ({ flight }: RigUnit, { call }: Rig, step: string): Promise<void> => {
-  const values = await readDevice(call, flight.device)
-  const at = Date.now()
+  const { at, values } = await readDevice(call, flight.device)
   const seen = { state: 'unknown', at, values }
   const said = { state: 'shown', reason: null, message: null, seen, startedAt: at, endedAt: at }
   flight.note(step, said, {})

@@ -161,6 +161,12 @@ const toReported = (body: Json): Pick<Reported, 'state' | 'reason' | 'message' |
     state: error === undefined ? String(body.state) : 'refused',
     reason: (error?.code ?? body.reason ?? null) as string | null,
     message: (error?.message ?? body.message ?? null) as string | null,
-    seen: (body.seen ?? null) as Reported['seen'],
+    seen: toSeen((body.seen ?? null) as SeenView | null),
   }
 }
+
+type SeenView = Omit<NonNullable<Reported['seen']>, 'at'> & { at: string | null }
+
+/** Observation with its time in unix milliseconds. */
+const toSeen = (seen: SeenView | null): Reported['seen'] =>
+  seen && { ...seen, at: seen.at === null ? null : Date.parse(seen.at) }

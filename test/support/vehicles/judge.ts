@@ -60,7 +60,8 @@ export const listUntrue = (
   const at = seen?.at ?? reported.endedAt
   const track = listAround(truth.track, at, SECOND_MS)
   const states = listAround(truth.states, at, SECOND_MS)
-  if (track.length === 0) return []
+  if (track.length === 0)
+    return seen === null ? [] : ['nothing is known of the truth at the time of its observation']
   return [
     ...(seen === null ? [] : listWrongValues(seen.values, track, states, nameMode)),
     ...(seen === null ? [] : listWrongState(seen.state, track)),
