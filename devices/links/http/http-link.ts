@@ -25,6 +25,9 @@ import { type HttpRequest, sendRequest } from './request.ts'
 /** Longest time until a stop must be confirmed. */
 const STOP_MS = 450
 
+/** Rest between two looks whether the address of a device without a state can be reached. */
+const PROBE_SECONDS = 10
+
 /** Operation of a plan: a request, as it is sent. */
 const HttpOperation = z.strictObject({
   method: z.enum(['POST', 'PUT']),
@@ -32,7 +35,10 @@ const HttpOperation = z.strictObject({
   body: z.json().exactOptional(),
 })
 
-/** One device with an HTTP interface; its state is read again and again. */
+/**
+ * One device with an HTTP interface; its state is read again and again. Of one without a state it is
+ * read whether its address can be reached.
+ */
 export class HttpLink implements DeviceLink {
   readonly kind = 'http'
   readonly #config: HttpLinkConfig
@@ -50,12 +56,13 @@ export class HttpLink implements DeviceLink {
     this.#deviceId = createDeviceId(`${context.cellId}:http:${config.name}`)
     this.#profile = createHttpProfile(config)
     this.#state = { device_id: this.#deviceId, seen_at: null, readings: {} }
-    if (config.state !== undefined) this.#reason = 'the state was not read yet'
+    this.#reason =
+      config.state === undefined ? 'its address was not reached yet' : 'the state was not read yet'
   }
 
   start(signal: AbortSignal): void {
     this.#ends = signal
-    if (this.#config.state !== undefined) void this.#keepReading(this.#config.state, signal)
+    void this.#keepReading(signal)
   }
 
   list(): readonly LinkedDevice[] {
@@ -163,23 +170,30 @@ export class HttpLink implements DeviceLink {
     return dial({ host, port: Number(port) || (isSecure ? 443 : 80), tls }, resolveHost, signal)
   }
 
-  async #keepReading(
-    { path, every_seconds }: NonNullable<HttpLinkConfig['state']>,
-    signal: AbortSignal,
-  ): Promise<void> {
-    const url = `${this.#config.url.replace(/\/$/, '')}${path}`
+  async #keepReading(signal: AbortSignal): Promise<void> {
+    const { state, timeout_seconds } = this.#config
     while (!signal.aborted) {
-      const limit = AbortSignal.timeout(this.#config.timeout_seconds * 1000)
-      try {
-        const sent = { method: 'GET', url } as const
-        const { text } = await this.#send(sent, AbortSignal.any([signal, limit]))
-        this.#note(JSON.parse(text))
-        this.#reason = undefined
-      } catch (error) {
-        this.#reason = `the state cannot be read: ${(error as Error).message}`.slice(0, 300)
-      }
+      const limit = AbortSignal.timeout(timeout_seconds * 1000)
+      this.#reason = await this.#readOnce(AbortSignal.any([signal, limit]))
       for (const listener of [...this.#listeners]) listener()
-      await wait(every_seconds * 1000, signal)
+      await wait((state?.every_seconds ?? PROBE_SECONDS) * 1000, signal)
+    }
+  }
+
+  /** Returns why nothing could be read; undefined when it was. */
+  async #readOnce(signal: AbortSignal): Promise<string | undefined> {
+    const { url, state } = this.#config
+    const failed = state === undefined ? 'it cannot be reached' : 'the state cannot be read'
+    try {
+      if (state === undefined) (await this.#dial(signal)).destroy()
+      else {
+        const sent = { method: 'GET', url: `${url.replace(/\/$/, '')}${state.path}` } as const
+        const { text } = await this.#send(sent, signal)
+        this.#note(JSON.parse(text))
+      }
+      return undefined
+    } catch (error) {
+      return `${failed}: ${(error as Error).message}`.slice(0, 300)
     }
   }
 

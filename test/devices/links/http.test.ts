@@ -51,11 +51,13 @@ const openLink = (
   {
     context = createLinkContext(t),
     signal = createEnd(t),
+    hasState = true,
     ...more
   }: {
     context?: LinkContext
     signal?: AbortSignal
     max_answer_bytes?: number
+    hasState?: boolean
   } = {},
 ) => {
   const config = HttpLinkConfig.parse({
@@ -63,12 +65,14 @@ const openLink = (
     name: 'kiln',
     url,
     authorization_file: TOKEN,
-    state: { path: '/state?all=1', every_seconds: 1 },
-    properties: {
-      temperature_celsius: { pointer: '/heater/celsius', unit: '°C' },
-      on: { pointer: '/heater/on', type: 'boolean' },
-      mode: { pointer: '/mode', type: 'text' },
-    },
+    ...(hasState && {
+      state: { path: '/state?all=1', every_seconds: 1 },
+      properties: {
+        temperature_celsius: { pointer: '/heater/celsius', unit: '°C' },
+        on: { pointer: '/heater/on', type: 'boolean' },
+        mode: { pointer: '/mode', type: 'text' },
+      },
+    }),
     verbs: {
       heat: {
         description: 'Heat up to a temperature.',
@@ -123,6 +127,17 @@ t.test('the state is read again and again, by pointers of the configuration', as
   await waitUntil('the failure is seen', () => !device().available)
   t.match(device().reason, /answers 500/)
   t.equal(value('temperature_celsius'), 21.5, 'the last reading keeps its time')
+})
+
+t.test('a device without a state is available once its address was reached', async t => {
+  const kiln = await startKiln(t)
+  const reached = openLink(t, kiln.url, { hasState: false })
+  t.match(reached.device(), { available: false, reason: 'its address was not reached yet' })
+  await reached.waitReady()
+  t.match(await reached.execute('off'), { result: { statuses: [200] } })
+  const closed = openLink(t, 'http://127.0.0.1:1', { hasState: false })
+  await waitUntil('the failure is seen', () => /ECONNREFUSED/.test(`${closed.device().reason}`))
+  t.match(closed.device(), { available: false, reason: /^it cannot be reached: / })
 })
 
 t.test('a declared verb is unsafe unless it says otherwise, and stays in its path', async t => {
