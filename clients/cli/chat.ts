@@ -39,7 +39,8 @@ Examples:
   shoal chat --tools 'Which cells are short of memory?'
 
 With --tools, calls that only read are made at once. A session asks before any other call; a single
-question makes such calls with --allow-changes only. Gates apply in any case.`
+question makes such calls with --allow-changes only. Gates apply in any case. The bundled models are
+demonstrations and answer with nonsense here: --tools needs a model of your own (shoal models add).`
 
 const chat = async (
   session: OpenSession,

@@ -103,10 +103,18 @@ or rejects it with: shoal gates reject ${escapeHidden(requestId)} --reason …`
 /** Suggestion after an answer that needs a further step; undefined after any other. */
 export const outcomeStep = (answer: unknown): string | undefined => {
   if (isSentCommand(answer)) return commandStep(answer)
+  if (isBegunTask(answer))
+    return `shoal tasks show ${escapeHidden(answer.task_id)} --wait waits for the outcome`
   const { status, request_id, next, hint } = (answer ?? {}) as Record<string, unknown>
   if (status === 'pending' && typeof hint === 'string') return escapeHidden(hint)
   const isWaiting = status === 'pending' && typeof next === 'string' && next.startsWith('once ')
   return isWaiting && typeof request_id === 'string' ? approvalStep(request_id) : undefined
+}
+
+/** True for the answer of an operation that goes on in the background; others have more members. */
+const isBegunTask = (answer: unknown): answer is { task_id: string } => {
+  const { task_id, ...others } = (answer ?? {}) as Record<string, unknown>
+  return typeof task_id === 'string' && Object.keys(others).length === 0
 }
 
 /** Line that lets a machine join, after a token was made; undefined after any other answer. */

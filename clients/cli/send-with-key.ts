@@ -2,9 +2,10 @@ import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import type { ApiCall } from './api.ts'
 import { showWhile } from './progress.ts'
 import type { OpenSession } from './session.ts'
+import { describeLateStop } from './unconfirmed.ts'
 
-/** Time after which the idempotency key of a call is printed, as its answer may be lost. */
-const KEY_AFTER_MS = 2000
+/** Time after which a person learns of a late answer, which may be lost. */
+const LATE_AFTER_MS = 2000
 
 /** Exit code that a shell reports for a process ended by SIGINT. */
 const INTERRUPTED = 130
@@ -19,8 +20,8 @@ const UNKNOWN_OUTCOMES: readonly ErrorCode[] = [
 ]
 
 /**
- * Sends a call. Its idempotency key is printed when the answer takes long, is lost or is interrupted:
- * only then it is needed to repeat the call safely.
+ * Sends a call. When the answer takes long, is lost or is interrupted, a person is warned of a stop
+ * that nothing confirms, and learns the idempotency key with which a call can be repeated safely.
  */
 export const sendWithKey = async (
   { format, progress, settings, hint }: OpenSession,
@@ -28,27 +29,33 @@ export const sendWithKey = async (
   send: (call: ApiCall) => Promise<unknown>,
 ): Promise<unknown> => {
   const text = `waiting for ${settings.url}`
-  if (call.callKey === undefined || format !== 'text') return showWhile(progress, text, send(call))
+  const note = describeLateStop(call) ?? describeKey(call)
+  if (note === undefined || format !== 'text') return showWhile(progress, text, send(call))
   let isShown = false
-  const showKey = (): void => {
+  const showNote = (): void => {
     if (isShown) return
     isShown = true
     progress.clear()
-    hint(`idempotency key ${call.callKey}; --idempotency-key repeats the call safely`)
+    hint(note)
   }
   const leave = (): void => {
-    showKey()
+    showNote()
     process.exit(INTERRUPTED)
   }
-  const timer = setTimeout(showKey, KEY_AFTER_MS)
+  const timer = setTimeout(showNote, LATE_AFTER_MS)
   process.once('SIGINT', leave)
   try {
     return await showWhile(progress, text, send(call))
   } catch (error) {
-    if (!(error instanceof ShoalError) || UNKNOWN_OUTCOMES.includes(error.code)) showKey()
+    if (!(error instanceof ShoalError) || UNKNOWN_OUTCOMES.includes(error.code)) showNote()
     throw error
   } finally {
     clearTimeout(timer)
     process.off('SIGINT', leave)
   }
 }
+
+const describeKey = ({ callKey }: ApiCall): string | undefined =>
+  callKey === undefined
+    ? undefined
+    : `idempotency key ${callKey}; --idempotency-key repeats the call safely`

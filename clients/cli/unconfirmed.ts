@@ -10,6 +10,13 @@ const DEVICE_COMMANDS = /^\/v1\/(devices\/[^/]+\/(commands|stop|hold|land)|skill
 /** Commands that bring a device to rest. */
 const STOPS = ['stop', 'hold', 'land']
 
+/** Calls that bring devices to rest. */
+const STOP_CALLS = /^\/v1\/(devices\/[^/]+\/(stop|hold|land)|estop)$/
+
+/** Warning for a call that brings devices to rest and has no answer yet; undefined for other calls. */
+export const describeLateStop = ({ path }: Pick<ApiCall, 'path'>): string | undefined =>
+  STOP_CALLS.test(path) ? `NOT confirmed yet: ${OWN_STOP}` : undefined
+
 interface CellFacts {
   name: string
   isConnected: boolean
@@ -34,6 +41,7 @@ export const findUnconfirmed = async (
 
 type DeviceCommand = SentCommand & {
   cell_id?: string
+  device_id?: string
   expires_at?: string
   reason?: string | null
   message?: string | null
@@ -49,15 +57,29 @@ const describeCommand = async (
   const code: ErrorCode = end ?? (cell.isConnected ? 'request_timeout' : 'cell_unavailable')
   const why = message ?? reason
   const said = `${verb} is ${state}${why == null ? '' : ` (${why})`}`
+  const hasArrived = state === 'executing'
   const steps = [
-    ...(end === undefined && !cell.isConnected ? [describeLateDelivery(command)] : []),
-    ...(STOPS.includes(verb) ? [OWN_STOP] : []),
-    end === undefined
-      ? `${waitForCommand(command)} waits for the outcome`
-      : `shoal commands show ${escapeHidden(command.id)} shows it`,
+    ...(end === undefined && !hasArrived && !cell.isConnected
+      ? [describeLateDelivery(command)]
+      : []),
+    ...(STOPS.includes(verb) || (hasArrived && !cell.isConnected) ? [OWN_STOP] : []),
+    ...describeOutcome(command),
   ]
   const away = cell.isConnected ? '' : ', which is not connected'
   return new GuidedError(code, `NOT confirmed by ${cell.name}${away}: ${said}`, steps.join('\n'))
+}
+
+/** Where the outcome of a command can be read; where the device is, once the command has ended. */
+const describeOutcome = (command: DeviceCommand): string[] => {
+  const { id, device_id } = command
+  if (commandError(command) === undefined)
+    return [`${waitForCommand(command)} waits for the outcome`]
+  return [
+    `shoal commands show ${escapeHidden(id)} shows it`,
+    ...(device_id === undefined
+      ? []
+      : [`shoal devices show ${escapeHidden(device_id)} shows the device as it is now`]),
+  ]
 }
 
 const describeLateDelivery = ({ expires_at }: DeviceCommand): string => {
@@ -65,6 +87,7 @@ const describeLateDelivery = ({ expires_at }: DeviceCommand): string => {
   return `the cell gets it if it connects${until}`
 }
 
+/** What a person can do without the coordinator. */
 const OWN_STOP =
   'the device may still move: use its own emergency stop, or run on the machine of the cell: shoald estop'
 

@@ -1,3 +1,4 @@
+import { mock } from 'node:test'
 import t from 'tap'
 import { answerCall } from '../../../clients/cli/answer-call.ts'
 import { followWork, mayTakeLong } from '../../../clients/cli/follow.ts'
@@ -202,6 +203,10 @@ t.test('a command whose outcome is open is printed with the next step', async t 
   ])
   t.strictSame(await run(command('sent'), 'json'), [], 'a script reads the id')
   t.strictSame(await run(command('succeeded'), 'text'), [])
+  const begun = { task_id: 't1' }
+  t.strictSame(await run(begun, 'text'), ['shoal tasks show t1 --wait waits for the outcome'])
+  t.strictSame(await run(begun, 'json'), [])
+  t.strictSame(await run({ ...begun, claim_id: 'c1' }, 'text'), [], 'the claim of an agent')
 })
 
 /** Runs a call whose answer is given, while the cell `c` has this presence. */
@@ -244,6 +249,12 @@ t.test('a device command without a success is an error that says what to do', as
     /^the cell gets it if it connects before T\n[\s\S]*commands show cmd_1 --wait/,
   )
   t.equal((await runCall(path, stop('succeeded'))).failure, undefined)
+  const move = (state: string, more: object = {}) =>
+    command(state, { verb: 'move-to', cell_id: 'c', device_id: 'dev_1', ...more })
+  const begun = (await runCall(path, move('executing'), 'dead')).failure
+  t.match(begun?.step, /^the device may still move/, 'the cell has the command already')
+  const stopped = (await runCall(path, move('unknown', { reason: 'estopped' }))).failure
+  t.match(stopped?.step, /commands show cmd_1 shows it\nshoal devices show dev_1/)
   const skill = { plan: null, outcome: stop('queued') }
   t.match((await runCall('/v1/skills/device-command', skill)).failure, { code: 'request_timeout' })
   t.equal(
@@ -292,6 +303,31 @@ t.test('the idempotency key is printed only when the outcome of its call is unkn
   t.match(await send('coordinator_unavailable'), [/^idempotency key key-1;/])
   t.match(await send('request_timeout'), [/^idempotency key key-1;/])
   t.strictSame(await send('conflict'), [], 'a refused call has done nothing')
+})
+
+t.test('a stop without an answer is warned of while it is waited for', async t => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const warn = async (path: string) => {
+    const hints: string[] = []
+    const session = {
+      format: 'text',
+      progress: idle,
+      settings: { url: 'http://127.0.0.1' },
+      hint: (text: string) => hints.push(text),
+    } as unknown as OpenSession
+    const answer = Promise.withResolvers<object>()
+    const sent = sendWithKey(session, { method: 'POST', path }, () => answer.promise)
+    mock.timers.tick(1999)
+    t.strictSame(hints, [], 'most answers come before')
+    mock.timers.tick(1)
+    answer.resolve({})
+    await sent
+    return hints
+  }
+  for (const path of ['/v1/devices/rover-1/stop', '/v1/devices/rover-1/land', '/v1/estop'])
+    t.match(await warn(path), [/^NOT confirmed yet: the device may still move/], path)
+  t.strictSame(await warn('/v1/estop/release'), [])
 })
 
 t.test('an interrupted wait prints the command to check later', async t => {
