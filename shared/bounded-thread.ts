@@ -44,7 +44,7 @@ export class BoundedThread<Order, Answer> {
 
   async #askNext(order: Order, maxSeconds: number): Promise<Answer | undefined> {
     clearTimeout(this.#idle)
-    this.#worker ??= startWorker(this.#parts)
+    this.#worker ??= this.#start()
     const worker = await this.#worker.catch(error => {
       this.#worker = undefined
       throw error
@@ -52,6 +52,19 @@ export class BoundedThread<Order, Answer> {
     const answer = await askWorker<Answer>(worker, order, maxSeconds)
     if (answer === undefined) await this.#stop()
     return answer
+  }
+
+  #start(): Promise<Worker> {
+    const starting = startWorker(this.#parts)
+    const forget = (): void => {
+      if (this.#worker === starting) this.#worker = undefined
+    }
+    // a thread that dies between two orders answers none
+    starting.then(
+      worker => worker.once('exit', forget),
+      () => {},
+    )
+    return starting
   }
 
   #leave(): void {

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { ShoalError } from '../errors.ts'
 import { DocumentError, limitsOf, type Reading } from './document.ts'
 import { findExcess } from './find-excess.ts'
+import { findJsonExcess } from './find-json-excess.ts'
 import { parseDocument } from './parse-document.ts'
 
 /* Thread of `document-thread.ts`: reads one document after another. */
@@ -19,8 +20,10 @@ export type DocumentAnswer =
   | { refusal: Pick<ShoalError, 'code' | 'message' | 'param'> }
 
 const read = async ({ bytes, reading }: DocumentOrder): Promise<unknown> => {
+  const { format, reader } = reading
+  const tooMany = format === 'json' ? findJsonExcess(bytes) : undefined
+  if (tooMany !== undefined) throw new DocumentError('excessive', tooMany)
   const document = parseDocument(new TextDecoder().decode(bytes), reading)
-  const { reader } = reading
   const value = reader === undefined ? document : await applyReader(document, reader)
   const excess = findExcess(value, limitsOf(reading))
   if (excess !== undefined) throw new DocumentError('excessive', excess)
@@ -47,8 +50,10 @@ const toFault = (error: unknown): DocumentAnswer => {
   }
   // a time outside the range of dates (ECMA-262, 21.4.1.1), or a value deeper than the stack
   if (error instanceof RangeError) return { fault: 'misshapen', message: 'has values out of range' }
-  throw error
+  return { fault: 'misshapen', message: `is not what its reader expects (${nameOf(error)})` }
 }
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'no error')
 
 parentPort?.on('message', (order: DocumentOrder) => {
   read(order).then(

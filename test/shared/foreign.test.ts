@@ -52,6 +52,12 @@ t.test('A document beyond a bound is refused with the bound that it exceeds', as
       { format: 'xml', limits: { maxBytes: 4 } },
       'excessive: is larger than 4 bytes',
     ],
+    // one call that needs all memory of the thread would end the process
+    [
+      `[${'{},'.repeat(1_000_000)}0]`,
+      { format: 'json', limits: { maxValues: 2_000_000 } },
+      'excessive: has more than 1000000 values before it is reduced',
+    ],
     ['{"a":', { format: 'json' }, 'damaged: is not valid JSON (Unexpected'],
     ['a: 1\na: 2', { format: 'yaml' }, 'damaged: is not valid YAML (Map keys must be unique'],
     ['a: &a [*a, *a]', { format: 'yaml' }, 'excessive: has more than 50000 values'],
@@ -73,22 +79,35 @@ t.test(
       param: 'text',
       message: /line 3/,
     })
+    t.equal(
+      await messageOf(read('readBlindly', '{}')),
+      'misshapen: is not what its reader expects (TypeError)',
+    )
   },
 )
 
 t.test(
   'A document that takes too much ends its thread, and the next one starts another',
   async t => {
-    const thread = new DocumentThread({ heapMb: 24, idleMs: 60_000 })
+    const thread = new DocumentThread({ heapMb: 64, idleMs: 60_000 })
     const spin: Reading = { format: 'json', reader: { module: READERS, name: 'spin' } }
     const slow = thread.read(Buffer.from('{}'), { ...spin, limits: { maxSeconds: 0.05 } })
-    const large = thread.read(Buffer.from(`[${'{"a":{}},'.repeat(600_000)}0]`), { format: 'json' })
+    const full: Reading = { format: 'json', reader: { module: READERS, name: 'fill' } }
+    const large = thread.read(Buffer.from('{}'), { ...full, limits: { maxSeconds: 60 } })
     const next = thread.read(Buffer.from('[1]'), { format: 'json' })
-    t.equal(await messageOf(slow), 'excessive: takes more than 0.05 s or 24 MB to read')
-    t.match(await messageOf(large), 'or 24 MB to read')
+    t.equal(await messageOf(slow), 'excessive: takes more than 0.05 s or 64 MB to read')
+    t.equal(await messageOf(large), 'excessive: takes more than 60 s or 64 MB to read')
     t.same(await next, [1])
   },
 )
+
+t.test('A thread that dies after its answer refuses nobody', async t => {
+  const thread = new DocumentThread({ heapMb: 64, idleMs: 60_000 })
+  const reader = { module: READERS, name: 'dieLater' }
+  await thread.read(Buffer.from('{}'), { format: 'json', reader })
+  while (thread.isStarted) await setImmediate()
+  t.same(await thread.read(Buffer.from('[1]'), { format: 'json' }), [1])
+})
 
 t.test('An idle thread ends', async t => {
   const thread = new DocumentThread({ heapMb: 64, idleMs: 1 })

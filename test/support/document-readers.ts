@@ -12,3 +12,16 @@ export const refuse = (): never => {
 export const spin = (): never => {
   for (;;);
 }
+
+export const fill = (): never => {
+  for (const all: number[][] = []; ; ) all.push(Array.from({ length: 100 }, (_, at) => at))
+}
+
+export const readBlindly = (document: { a: { b: string } }): string => document.a.b
+
+/** The thread dies after the answer. */
+export const dieLater = (): void => {
+  setImmediate(() => {
+    throw new Error('died')
+  })
+}
