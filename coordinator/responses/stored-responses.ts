@@ -1,3 +1,4 @@
+import { ShoalError } from '../../shared/errors.ts'
 import { DAY_MS } from '../../shared/time.ts'
 import type { ModelResponse } from '../../shared/wire/response.ts'
 import type { InputItem } from '../../shared/wire/responses.ts'
@@ -7,6 +8,8 @@ import type { Ledger } from '../store/store.ts'
 const KEPT_DAYS = 30
 /** Newest responses of a key; older ones give way. */
 const MAX_PER_KEY = 1000
+/** Each response is stored with its whole conversation, so that a long one takes its length many times. */
+const MAX_CHARS = 1024 * 1024
 const DELETED_AT_ONCE = 200
 
 /** Owner of stored responses: the requesting key, in the tenant that it acted for. */
@@ -49,10 +52,17 @@ export class StoredResponses {
     return row && toResponse(row)
   }
 
-  /** Rejects when the id exists already, which only a cell that is not sound brings about. */
+  /**
+   * Rejects a conversation that is too long to be stored, and an id that exists already, which only a
+   * cell that is not sound brings about.
+   */
   async add({ input, response }: StoredResponse, owner: ResponseOwner): Promise<void> {
     const { ledger, now } = this.#parts
     const at = now()
+    const input_json = JSON.stringify(input)
+    const response_json = JSON.stringify(response)
+    if (input_json.length + response_json.length > MAX_CHARS)
+      throw new ShoalError('payload_too_large', `it has more than ${MAX_CHARS} characters`)
     await ledger.free.write(async trx => {
       await trx
         .insertInto('stored_responses')
@@ -62,8 +72,8 @@ export class StoredResponses {
           tenant_id: owner.tenantId,
           created_at: at,
           expires_at: at + KEPT_DAYS * DAY_MS,
-          input_json: JSON.stringify(input),
-          response_json: JSON.stringify(response),
+          input_json,
+          response_json,
         })
         .execute()
       const surplus = await trx

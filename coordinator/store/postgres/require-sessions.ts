@@ -16,9 +16,10 @@ const ROUNDS = 3
  * connections prepare one statement under one name, which fails where they share a session.
  */
 export const requireSessions = async (server: Server): Promise<void> => {
-  const connections = [await server.connect(), await server.connect()]
+  const connections: Connection[] = []
   const name = newId('shoal_probe')
   try {
+    while (connections.length < 2) connections.push(await server.connect())
     for (let round = 0; round < ROUNDS; round++)
       for (const connection of connections) await prepare(connection, name)
   } catch (error) {

@@ -90,6 +90,9 @@ t.test('a response is stored on request, continued, shown and deleted', async t 
   t.match((await at('DELETE', 'resp_1')).json(), { id: 'resp_1', deleted: true })
   t.equal((await at('DELETE', 'resp_1')).statusCode, 404)
   t.equal((await at('GET', 'resp_1')).statusCode, 404)
+  const long = await ask({ store: true, input: 'x'.repeat(1024 * 1024) })
+  t.match(await long.json(), { id: 'resp_4', store: false })
+  t.equal((await at('GET', 'resp_4')).statusCode, 404, 'too long to be stored')
   clock.at += 30 * DAY_MS
   t.equal((await at('GET', 'resp_2')).statusCode, 404, 'thirty days are over')
 })
