@@ -66,11 +66,11 @@ export const startTasmota = async ({ url, mac, topic, relays }: Parts): Promise<
   const stopShutter = async (number: number): Promise<void> => {
     const shutter = shutters[number - 1]
     if (shutter === undefined) return
+    const wasMoving = shutter.direction !== 0
+    // before the answers: the next command may come meanwhile
+    Object.assign(shutter, { target: shutter.position, direction: 0 })
     await result({ [`ShutterStop${number}`]: 'Done' })
-    if (shutter.direction !== 0) {
-      Object.assign(shutter, { target: shutter.position, direction: 0 })
-      await result(reportShutters())
-    }
+    if (wasMoving) await result(reportShutters())
   }
 
   const obey = async (command: string, payload: string): Promise<void> => {

@@ -17,6 +17,8 @@ export interface TableEntry {
   isHeard: boolean
   /** True once a value was read on this connection, be it one that the broker had retained. */
   isRead: boolean
+  /** Time of the newest command that may have changed it, in unix milliseconds; 0 before the first. */
+  orderedAt: number
   state: DeviceState
 }
 
@@ -91,7 +93,7 @@ export class DeviceTable {
     }
     const state = { device_id: deviceId, seen_at: null, readings: {} }
     const unheard = { availability: new Map(), isHeard: false, isRead: false }
-    const fresh = { deviceId, found, state, ...unheard }
+    const fresh = { deviceId, found, state, orderedAt: 0, ...unheard }
     this.#entries.set(deviceId, known === undefined ? fresh : { ...known, found })
     this.#parts.onTopics(this.#readers.replace(deviceId, known?.found, found))
     return deviceId

@@ -183,9 +183,11 @@ export class MqttLink implements MqttDeviceLink {
 
   async #send(deviceId: string, operation: MqttOperation, signal: AbortSignal): Promise<void> {
     const { topic, payload } = operation
-    const confirm = this.#isReported(deviceId, operation) ? undefined : operation.confirm
+    const isReported = this.#isReported(deviceId, operation)
+    const confirm = isReported ? undefined : operation.confirm
     const limit = this.#signal ? AbortSignal.any([signal, this.#signal]) : signal
     const since = this.#context.now()
+    if (!isReported) this.#require(deviceId).orderedAt = since
     try {
       // the device may answer before the broker acknowledges
       const confirmed =
@@ -200,13 +202,16 @@ export class MqttLink implements MqttDeviceLink {
     }
   }
 
-  /** True when the device has reported the confirming value already: it may not report it again. */
+  /**
+   * True when the device has reported the confirming value already, after every command that may have
+   * changed it: it may not report it again.
+   */
   #isReported(deviceId: string, { confirm }: MqttOperation): boolean {
-    const { found, state, isHeard } = this.#require(deviceId)
+    const { found, state, isHeard, orderedAt } = this.#require(deviceId)
     if (confirm === undefined || !isHeard) return false
     const reading = state.readings[confirm.property]
     const staleAfterMs = found.profile.properties[confirm.property]?.stale_after_ms
-    if (reading === undefined || staleAfterMs === undefined) return false
+    if (reading === undefined || staleAfterMs === undefined || reading.at < orderedAt) return false
     return isConfirmedBy(confirm, reading.value) && this.#context.now() - reading.at < staleAfterMs
   }
 

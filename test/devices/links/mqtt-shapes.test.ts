@@ -336,6 +336,25 @@ t.test('with a real mosquitto', { skip: mosquittoMissing }, async t => {
     t.notOk(home.commands.some(({ topic }) => topic === 'lab/program/set'))
   })
 
+  t.test('a stop is confirmed by no reading from before the motion', async t => {
+    const home = await startHome(t)
+    const config = { name: 'Gate', cmd_t: 'lab/gate/set', stat_t: 'lab/gate/state' }
+    await entity(home, 'cover', 'gate', config)
+    const { link, require, waitFor, execute, value } = openLink(t, home.url)
+    await waitUntil('it is listed', () => link.list().length === 1)
+    await home.say('lab/gate/state', 'stopped')
+    await waitFor('Gate')
+    await waitUntil('it rests', () => value('Gate', 'moving')?.value === false)
+    const { deviceId } = require('Gate')
+    t.match(await link.stop(deviceId, 'hold'), { seen: { state: 'reached' } }, 'nothing moves it')
+    const opening = execute('Gate', 'open')
+    t.equal(await newestOf(home, 'lab/gate/set', 1), 'OPEN')
+    await t.rejects(link.stop(deviceId, 'hold'), /did not confirm/)
+    await home.say('lab/gate/state', 'open')
+    await opening
+    t.match(await link.stop(deviceId, 'hold'), { seen: { state: 'reached' } })
+  })
+
   t.test('components of one Home Assistant device have distinct names', async t => {
     const home = await startHome(t)
     await home.say(
