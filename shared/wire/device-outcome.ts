@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { Time } from './time.ts'
 
 /** Most entries of `asked.sent`; the newest ones are kept. */
 export const MAX_SENT = 32
@@ -33,7 +34,7 @@ export type SeenState = z.infer<typeof SeenState>
 export const Seen = z.looseObject({
   state: SeenState,
   /** Time of the newest reading used, in unix milliseconds by the cell's clock; null without one. */
-  at: z.int().nonnegative().nullable(),
+  at: Time.nullable(),
   /** Readings by property, and `travelled_m`: distance from where it was when it was asked to stop. */
   values: z.record(z.string().max(64), z.json()),
 })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { DEVICE_ID } from '../ids.ts'
 import { VerbFacts, VerbName } from './command.ts'
 import { MergedSafetyEnvelope } from './safety-envelope.ts'
+import { Time } from './time.ts'
 
 /** Kind of a device, as people group them. */
 export const DeviceKind = z.enum([
@@ -73,7 +74,7 @@ export type DeviceProfileFacts = z.infer<typeof DeviceProfileFacts>
 /** A stop whose device was not seen at rest. */
 export const UnconfirmedStop = z.object({
   /** Time of the first order, in unix milliseconds by the cell's clock. */
-  since: z.int().nonnegative(),
+  since: Time,
   reason: z.string().max(300),
 })
 export type UnconfirmedStop = z.infer<typeof UnconfirmedStop>

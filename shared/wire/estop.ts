@@ -10,6 +10,7 @@ import {
 } from '../signing.ts'
 import { EstopBehaviour } from './device.ts'
 import { Asked, Seen } from './device-outcome.ts'
+import { Time } from './time.ts'
 
 export const ESTOP_ID = /^est_[0-9a-hjkmnp-tv-z]{26}$/
 
@@ -20,9 +21,6 @@ const Reason = z.string().min(1).max(300)
 
 /** Reason of a stop or a release for which nobody gave one. */
 export const NO_REASON = 'no reason given'
-
-/** Unix milliseconds up to the last day that a calendar of JavaScript has. */
-const Time = z.int().nonnegative().max(8.64e15)
 
 /** Place of a device in the fleet, for the question whether a stop covers it. */
 export interface DeviceSeat {

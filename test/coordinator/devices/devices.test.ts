@@ -21,6 +21,8 @@ import { openStore } from '../../../coordinator/store/store.ts'
 import { createDeviceId } from '../../../devices/device-id.ts'
 import { newId, randomId } from '../../../shared/ids.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
+import { DeviceFacts } from '../../../shared/wire/device.ts'
+import { Seen } from '../../../shared/wire/device-outcome.ts'
 import { silent } from '../../support/cell.ts'
 import { announceDevices, createDeviceFacts, ROVER } from '../../support/device-facts.ts'
 import { createStoreDatabase, postgresMissing } from '../../support/postgres.ts'
@@ -373,4 +375,12 @@ t.test('readings have their age by the clock of the coordinator', async t => {
   states.keep('x', new Set())
   t.equal(budget.used, 0)
   t.equal(read(createDeviceId('rover'), 100_000), undefined)
+})
+
+t.test('a time that no calendar has is refused before a list shows it', t => {
+  const since = 9e15
+  const facts = createDeviceFacts('rover', { unconfirmed_stop: { since, reason: 'stop' } })
+  t.notOk(DeviceFacts.safeParse(facts).success)
+  t.notOk(Seen.safeParse({ state: 'moving', at: since, values: {} }).success)
+  t.end()
 })
