@@ -4,6 +4,7 @@ import { LossMeter } from './loss-meter.ts'
 import { decodePayload, type Message } from './message.ts'
 import { ATTITUDE, GLOBAL_POSITION_INT, HEARTBEAT } from './messages.ts'
 import { isAutopilot } from './names.ts'
+import { PositionTrust } from './position-trust.ts'
 import { readFrame } from './readings.ts'
 import { SYSTEM_TIME } from './status-messages.ts'
 import { findVehicleKind, type VehicleKind } from './vehicle-kind.ts'
@@ -27,9 +28,6 @@ const CLOCKED: readonly Message[] = [
   ATTITUDE as Message,
 ]
 
-/** Readings that come from the position filter. */
-const OF_POSITION: readonly string[] = ['lat', 'lon', 'speed_m_s']
-
 interface VehicleIds {
   systemId: number
   componentId: number
@@ -47,6 +45,7 @@ export class Vehicle {
   readonly ids: VehicleIds
   readonly #clocks: Clocks
   readonly #loss = new LossMeter()
+  readonly #trust: PositionTrust
   readonly #readings: DeviceState['readings'] = {}
   #peer: Peer | undefined
   #pinnedAtMs = 0
@@ -61,6 +60,7 @@ export class Vehicle {
   constructor(ids: VehicleIds, clocks: Clocks) {
     this.ids = ids
     this.#clocks = clocks
+    this.#trust = new PositionTrust(clocks.nowMs)
   }
 
   /** Sender that is pinned: the first one that sent a heartbeat of this autopilot. */
@@ -135,15 +135,11 @@ export class Vehicle {
     if (isAutopilotBeat(frame)) this.#takeBeat(frame)
     this.#version = frame.version
     this.#noteClock(frame)
+    this.#trust.note(frame)
     this.#seenAt = this.#clocks.now()
     const readings = { ...readFrame(frame), link_quality_percent: this.#loss.quality_percent }
     for (const [name, value] of Object.entries(readings))
-      this.note(name, this.#isTrustworthy(name) ? value : null)
-  }
-
-  /** False for what a position filter without a position still sends: it guesses. */
-  #isTrustworthy(name: string): boolean {
-    return this.#readings.is_ekf_healthy?.value !== false || !OF_POSITION.includes(name)
+      this.note(name, this.#trust.isGuess(name, this.#readings) ? null : value)
   }
 
   /** Sets a reading that no single frame has. */

@@ -452,6 +452,23 @@ t.test('what a position filter guesses is no reading', async t => {
   t.equal(rig.read('altitude_m'), 0, 'the altitude is that of the pressure')
 })
 
+t.test(
+  'a position without new fixes is no reading while the filter still calls itself healthy',
+  async t => {
+    const rig = await openRig(t, {}, FAST)
+    await waitForVehicle(rig)
+    await fly(rig)
+    rig.copter.state.hasNewFixes = false
+    await waitUntil('the loss is seen', () => rig.read('speed_m_s') === null)
+    t.match([rig.read('gps_fix'), rig.read('is_ekf_healthy')], ['3d', true])
+    t.equal(rig.read('lat'), null)
+    const { seen } = await rig.link.stop(rig.deviceId, 'hold')
+    t.match(seen, { state: 'unknown', values: { mode: 'brake' } })
+    rig.copter.state.hasNewFixes = true
+    await waitUntil('the position is back', () => rig.read('lat') === 48.1)
+  },
+)
+
 t.test('a motion that is faster than approved is braked, and one gust is not', async t => {
   const limits = { overspeed_percent: 20, overspeed_m_s: 0.5, overspeed_ms: 1000 }
   const watch = new OverspeedWatch(3, limits)

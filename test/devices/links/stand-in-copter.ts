@@ -90,6 +90,8 @@ export class StandInCopter {
     battery_volts: 15.9,
     launch: { lat: 48.1, lon: 11.5 },
     fix_type: 3,
+    /** False once no fix arrives: ArduPilot repeats the time and, for 4 s, the type of the last one. */
+    hasNewFixes: true,
     ekf_flags: EKF_FINE,
     is_fence_breached: false,
     isReadyToArm: true,
@@ -104,6 +106,7 @@ export class StandInCopter {
   /** True for a vehicle that sends all messages unasked, since somebody else has asked before. */
   isStreaming = false
   #bootedAt = performance.now() - 60_000
+  #fixTime = 0
   readonly #socket = createSocket('udp4')
   readonly #port: number
   readonly #systemId: number
@@ -174,6 +177,8 @@ export class StandInCopter {
   #listTelemetry(): (readonly [Message, object])[] {
     const { lat, lon, altitude_m, speed_m_s, launch, ...state } = this.state
     const time_boot_ms = Math.round(performance.now() - this.#bootedAt)
+    if (state.hasNewFixes) this.#fixTime = time_boot_ms * 1000
+    const fix = { time_usec: this.#fixTime, fix_type: state.fix_type }
     const landed_state = this.isFlying ? 2 : 1
     const prearm = {
       onboard_control_sensors_present: PREARM_CHECK,
@@ -185,7 +190,7 @@ export class StandInCopter {
     return [
       [SYSTEM_TIME as Message, { time_boot_ms }],
       [ATTITUDE as Message, { time_boot_ms }],
-      [GPS_RAW_INT as Message, { fix_type: state.fix_type, satellites_visible: 12, eph: 80 }],
+      [GPS_RAW_INT as Message, { ...fix, satellites_visible: 12, eph: 80 }],
       [BATTERY_STATUS as Message, { battery_remaining }],
       [SYS_STATUS as Message, { ...prearm, battery_remaining, voltage_battery }],
       [EKF_STATUS_REPORT as Message, { flags: state.ekf_flags }],

@@ -37,6 +37,7 @@ interface FlightParts {
 /** States in which a command has not ended; `unknown` may still become another one. */
 const OPEN = ['queued', 'sent', 'accepted', 'executing']
 const POLL_MS = 400
+const TRUTH_DELAY_MS = 1000
 
 /** Flies a device through the public API, with two persons who approve everything. */
 export class Flight {
@@ -110,7 +111,11 @@ export class Flight {
   ): Promise<FlightRow> {
     const { status, body } = await answer
     const end = status === 200 ? await this.#waitForEnd(body) : body
-    return this.note(step, { ...toReported(end), startedAt, endedAt: Date.now() }, approved, end)
+    const endedAt = Date.now()
+    const reported = { ...toReported(end), startedAt, endedAt }
+    // the truth of that time comes by another way, and may come later
+    if (reported.seen !== null) await pause(TRUTH_DELAY_MS)
+    return this.note(step, reported, approved, end)
   }
 
   /** Adds a row of something that the service has said. */
