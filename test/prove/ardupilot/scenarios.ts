@@ -1,5 +1,5 @@
 import type { FlightRow } from '../../support/vehicles/flight.ts'
-import { COPTER_LOITER, ROVER_MANUAL } from '../../support/vehicles/modes.ts'
+import { COPTER_LAND, COPTER_LOITER, ROVER_MANUAL } from '../../support/vehicles/modes.ts'
 import type { Truth } from '../../support/vehicles/truth.ts'
 import { pause } from '../../support/wait-until.ts'
 import { proveFormation } from './formation.ts'
@@ -188,7 +188,8 @@ export const SCENARIOS: readonly Scenario[] = [
     run: flyOne('copter', async (unit, rig) => {
       const { started, approved } = await beginFlight(unit, 300)
       await unit.autopilot.second.setParameter('SIM_GPS_DISABLE', 1)
-      await waitForTruth(unit, () => unit.autopilot.second.state?.mode !== 4, 60_000)
+      // the loss of the fix ends the flight before the failsafe does
+      await waitForTruth(unit, () => unit.autopilot.second.state?.mode === COPTER_LAND, 60_000)
       await unit.flight.run('stop after the failsafe of the EKF', 'stop')
       await unit.flight.finish('flight that the failsafe ends', started, approved)
       await noteShown(unit, rig, 'after the failsafe')

@@ -37,4 +37,5 @@ export const nameRoverMode = nameIn(ROVER)
 
 /** Modes into which a pilot or the proof switches. */
 export const COPTER_LOITER = 5
+export const COPTER_LAND = 9
 export const ROVER_MANUAL = 0
