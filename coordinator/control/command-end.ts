@@ -7,6 +7,8 @@ interface CommandEndOptions {
   timeoutMs: number
   signal: AbortSignal
   wait?: Wait
+  /** Monotonic clock in milliseconds. */
+  nowMs?: () => number
 }
 
 /**
@@ -19,17 +21,17 @@ const LOOK_MS = 25
 export const commandEnd = async (
   commands: Pick<Commands, 'get'>,
   made: CommandRecord,
-  { timeoutMs, signal, wait = realWait }: CommandEndOptions,
+  { timeoutMs, signal, wait = realWait, nowMs = () => performance.now() }: CommandEndOptions,
 ): Promise<CommandRecord> => {
   let record = made
-  for (
-    let waitedMs = 0;
-    !isFinalCommandState(record.state) && waitedMs < timeoutMs;
-    waitedMs += LOOK_MS
-  ) {
+  let waitedMs = 0
+  while (!isFinalCommandState(record.state) && waitedMs < timeoutMs) {
+    const lookedAtMs = nowMs()
     await wait(LOOK_MS, signal)
     if (signal.aborted) break
     record = (await commands.get(made.id)) ?? record
+    // a busy machine takes longer than the wait
+    waitedMs += Math.max(LOOK_MS, nowMs() - lookedAtMs)
   }
   return record
 }

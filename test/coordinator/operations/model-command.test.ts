@@ -99,6 +99,13 @@ t.test('the wait for the end of a command', async t => {
     t.match(await commandEnd(busy, record(), { timeoutMs: 1000, signal, wait }), {
       state: 'executing',
     })
+    let [ms, looks] = [0, 0]
+    const slow = async () => {
+      ms += 500
+      looks += 1
+    }
+    await commandEnd(busy, record(), { timeoutMs: 1000, signal, wait: slow, nowMs: () => ms })
+    t.equal(looks, 2, 'the time of a busy machine counts')
     const gone = AbortSignal.abort()
     const options = { timeoutMs: Number.POSITIVE_INFINITY, signal: gone, wait }
     t.match(await commandEnd(busy, record(), options), { state: 'sent' })
