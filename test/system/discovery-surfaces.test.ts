@@ -195,13 +195,10 @@ t.test('discovery on every surface', async t => {
       ['host-scan', 'network-map', 'mdns-scan', 'runtime-discover'],
     )
     t.match(seen.modules[0], { outcome: 'complete' })
-    t.match(
-      seen.hosts.find((host: { cell_id: string }) => host.cell_id === cell.id),
-      {
-        addresses: ['127.0.0.1'],
-        found_by: ['host-scan'],
-      },
-    )
+    // a machine with IPv6 has ::1 too
+    const own = seen.hosts.find((host: { cell_id: string }) => host.cell_id === cell.id)
+    t.ok(own.addresses.includes('127.0.0.1'))
+    t.strictSame(own.found_by, ['host-scan'])
     for (const limit of seen.limited_by) t.type(limit, 'string')
     const csv = await request(
       'operator',

@@ -1,3 +1,4 @@
+import { ContextOverflowError } from '@langchain/core/errors'
 import { ChatOpenAI, OpenAIEmbeddings } from '@langchain/openai'
 import { abortedAfterFirst, type Library, type LibraryRequest, SCHEMA, TOOL } from './library.ts'
 
@@ -84,7 +85,12 @@ const library = (baseURL: string, apiKey: string, useResponsesApi: boolean): Lib
         ),
     }),
     abort: ask => abortedAfterFirst(async signal => texts(ask, signal)),
-    fault: error => error as { status: unknown; code: unknown },
+    // it wraps a context that is too long, which it knows by the code, in an error of its own
+    fault: error =>
+      (ContextOverflowError.isInstance(error) ? error.cause : error) as {
+        status: unknown
+        code: unknown
+      },
   }
 }
 

@@ -71,7 +71,7 @@ t.test('a command is planned, approved and created in the transaction of its app
   t.match(asked, [{ gateId: 'gate.device-command-live', plan: PLAN, summary: 'fly on cell_a' }])
   state = 'approved'
   t.equal(await create('fly', 'live'), 200)
-  const forDevice = { device_id: `dev_${'0'.repeat(26)}`, verb: 'ping' }
+  const forDevice = { device_id: `dev_${'0'.repeat(20)}`, verb: 'ping' }
   t.match((await send({ ...forDevice, mode: 'live' })).json().error, { param: 'Idempotency-Key' })
   const late = await send({ ...forDevice, mode: 'dry', ttl_seconds: 61 })
   t.match([late.statusCode, late.json().error.message], [422, /waits at most 60 s, because/])

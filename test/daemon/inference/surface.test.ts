@@ -315,7 +315,8 @@ t.test('a cell with two slots', async t => {
       ['context_length_exceeded', 'messages', { tools: [withDescription('x '.repeat(4000))] }],
     ] as const) {
       const answer = await chat(createChatBody('hi', more))
-      t.match([answer.status, answer.json.error], [422, { code, param }])
+      const status = code === 'context_length_exceeded' ? 400 : 422
+      t.match([answer.status, answer.json.error], [status, { code, param }])
     }
   })
 
