@@ -165,7 +165,7 @@ t.test('a refusal is counted for its tenant, and names only models of the catalo
       payload: { model, messages: [{ role: 'user', content: 'x' }] },
     })
   t.equal((await ask('model-a:7b')).statusCode, 429)
-  t.equal((await ask('invented')).statusCode, 422)
+  t.equal((await ask('invented')).statusCode, 404)
   const common = { tenantId: 'home', keyId: 'key-pro', isUnavailable: false }
   t.match(counted, [
     { ...common, model: 'model-a:7b' },
