@@ -253,7 +253,7 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
       t.equal((await remove(b, `fresh-${n}`)).status, 200, 'an alias that is a moment old')
     }
     for (const id of ['late:1b', 'gpt-4o']) t.equal((await remove(a, id)).status, 200)
-    await waitUntil('both refuse the alias', () => answers('gpt-4o', 422), LOOK_MS)
+    await waitUntil('both refuse the alias', () => answers('gpt-4o', 404), LOOK_MS)
     const removals = await Promise.all([remove(a, 'own:1b'), remove(b, 'own:1b')])
     t.strictSame(removals.map(({ status }) => status).toSorted(), [200, 404])
   })
