@@ -1,4 +1,4 @@
-/** Function of a module that reduces a parsed document in the thread that parsed it. */
+/** Function of a module that reduces a parsed document in the process that parsed it. */
 export interface DocumentReader {
   /** `import.meta.url` of the module. */
   module: string

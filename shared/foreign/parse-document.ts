@@ -4,7 +4,7 @@ import { DocumentError, type Reading } from './document.ts'
 
 /**
  * Parses text of a format.
- * @throws DocumentError for a damaged text; the thread bounds time and memory
+ * @throws DocumentError for a damaged text; the process bounds time and memory
  */
 export const parseDocument = (text: string, reading: Reading): unknown => {
   const { format } = reading

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { DocumentError, type Reading } from '../../shared/foreign/document.ts'
-import { DocumentThread } from '../../shared/foreign/document-thread.ts'
+import { DocumentProcess } from '../../shared/foreign/document-process.ts'
 import { readDocument } from '../../shared/foreign/read-document.ts'
 import { listHostileAnswers } from '../support/hostile-documents.ts'
 
@@ -52,7 +52,7 @@ t.test('A document beyond a bound is refused with the bound that it exceeds', as
       { format: 'xml', limits: { maxBytes: 4 } },
       'excessive: is larger than 4 bytes',
     ],
-    // one call that needs all memory of the thread would end the process
+    // one call that needs all memory of the process would end the process
     [
       `[${'{},'.repeat(1_000_000)}0]`,
       { format: 'json', limits: { maxValues: 2_000_000 } },
@@ -69,7 +69,7 @@ t.test('A document beyond a bound is refused with the bound that it exceeds', as
 })
 
 t.test(
-  'A reader reduces the document in the thread, and its refusal reaches the caller',
+  'A reader reduces the document in the process, and its refusal reaches the caller',
   async t => {
     const read = (name: string, text: string, input?: unknown) =>
       readDocument(Buffer.from(text), { format: 'json', reader: { module: READERS, name, input } })
@@ -87,9 +87,9 @@ t.test(
 )
 
 t.test(
-  'A document that takes too much ends its thread, and the next one starts another',
+  'A document that takes too much ends its process, and the next one starts another',
   async t => {
-    const thread = new DocumentThread({ heapMb: 64, idleMs: 60_000 })
+    const thread = new DocumentProcess({ heapMb: 64, idleMs: 60_000 })
     const spin: Reading = { format: 'json', reader: { module: READERS, name: 'spin' } }
     const slow = thread.read(Buffer.from('{}'), { ...spin, limits: { maxSeconds: 0.05 } })
     const full: Reading = { format: 'json', reader: { module: READERS, name: 'fill' } }
@@ -101,16 +101,16 @@ t.test(
   },
 )
 
-t.test('A thread that dies after its answer refuses nobody', async t => {
-  const thread = new DocumentThread({ heapMb: 64, idleMs: 60_000 })
+t.test('A process that dies after its answer refuses nobody', async t => {
+  const thread = new DocumentProcess({ heapMb: 64, idleMs: 60_000 })
   const reader = { module: READERS, name: 'dieLater' }
   await thread.read(Buffer.from('{}'), { format: 'json', reader })
   while (thread.isStarted) await setImmediate()
   t.same(await thread.read(Buffer.from('[1]'), { format: 'json' }), [1])
 })
 
-t.test('An idle thread ends', async t => {
-  const thread = new DocumentThread({ heapMb: 64, idleMs: 1 })
+t.test('An idle process ends', async t => {
+  const thread = new DocumentProcess({ heapMb: 64, idleMs: 1 })
   t.equal(thread.isStarted, false)
   await thread.read(Buffer.from('a: 1'), { format: 'yaml' })
   while (thread.isStarted) await setImmediate()

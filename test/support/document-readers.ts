@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 
-/* Readers for the tests of documents; they run in the thread. */
+/* Readers for the tests of documents; they run in that process. */
 
 export const readSum = ({ values }: { values: number[] }, more: number): number =>
   values.reduce((sum, value) => sum + value, more)
@@ -19,7 +19,7 @@ export const fill = (): never => {
 
 export const readBlindly = (document: { a: { b: string } }): string => document.a.b
 
-/** The thread dies after the answer. */
+/** The process dies after the answer. */
 export const dieLater = (): void => {
   setImmediate(() => {
     throw new Error('died')

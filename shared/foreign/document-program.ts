@@ -1,4 +1,3 @@
-import { parentPort } from 'node:worker_threads'
 import * as z from 'zod'
 import { ShoalError } from '../errors.ts'
 import { DocumentError, limitsOf, type Reading } from './document.ts'
@@ -6,14 +5,14 @@ import { findExcess } from './find-excess.ts'
 import { findJsonExcess } from './find-json-excess.ts'
 import { parseDocument } from './parse-document.ts'
 
-/* Thread of `document-thread.ts`: reads one document after another. */
+/* Program of `document-process.ts`: reads one document after another. */
 
 export interface DocumentOrder {
   bytes: Uint8Array
   reading: Reading
 }
 
-/** Answer of the thread; `refusal` is an error that a reader threw for the client. */
+/** Answer of the program; `refusal` is an error that a reader threw for the client. */
 export type DocumentAnswer =
   | { value: unknown }
   | { fault: DocumentError['fault']; message: string }
@@ -55,10 +54,13 @@ const toFault = (error: unknown): DocumentAnswer => {
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'no error')
 
-parentPort?.on('message', (order: DocumentOrder) => {
+const answer = (message: DocumentAnswer | 'ready'): void => void process.send?.(message)
+
+process.on('message', (order: DocumentOrder) => {
   read(order).then(
-    value => parentPort?.postMessage({ value } satisfies DocumentAnswer),
-    error => parentPort?.postMessage(toFault(error)),
+    value => answer({ value }),
+    error => answer(toFault(error)),
   )
 })
-parentPort?.postMessage('ready')
+process.on('disconnect', () => process.exit())
+answer('ready')

@@ -1,25 +1,25 @@
-import { BoundedThread } from '../bounded-thread.ts'
+import { BoundedProcess } from '../bounded-process.ts'
 import { ShoalError } from '../errors.ts'
 import { DocumentError, limitsOf, type Reading } from './document.ts'
-import type { DocumentAnswer, DocumentOrder } from './document-worker.ts'
+import type { DocumentAnswer, DocumentOrder } from './document-program.ts'
 
-const FILE = new URL('document-worker.ts', import.meta.url)
+const FILE = new URL('document-program.ts', import.meta.url)
 const MAX_WAITING = 64
-const THREAD_LIMITS = { heapMb: 256, idleMs: 30_000 }
+const PROCESS_LIMITS = { heapMb: 256, idleMs: 30_000 }
 
-/** Reads documents in a thread of its own, one at a time. */
-export class DocumentThread {
+/** Reads documents in a process of its own, one at a time. */
+export class DocumentProcess {
   readonly #heapMb: number
-  readonly #thread: BoundedThread<DocumentOrder, DocumentAnswer>
+  readonly #process: BoundedProcess<DocumentOrder, DocumentAnswer>
 
-  constructor(limits: typeof THREAD_LIMITS = THREAD_LIMITS) {
+  constructor(limits: typeof PROCESS_LIMITS = PROCESS_LIMITS) {
     this.#heapMb = limits.heapMb
-    this.#thread = new BoundedThread({ file: FILE, ...limits })
+    this.#process = new BoundedProcess({ file: FILE, ...limits })
   }
 
-  /** True while there is a thread. */
+  /** True while there is a process. */
   get isStarted(): boolean {
-    return this.#thread.isStarted
+    return this.#process.isStarted
   }
 
   /**
@@ -27,10 +27,10 @@ export class DocumentThread {
    * @throws DocumentError, and the ShoalError of a reader
    */
   async read(bytes: Uint8Array, reading: Reading): Promise<unknown> {
-    if (this.#thread.waiting >= MAX_WAITING)
+    if (this.#process.waiting >= MAX_WAITING)
       throw new DocumentError('busy', 'waits behind too many others')
     const { maxSeconds } = limitsOf(reading)
-    const answer = await this.#thread.ask({ bytes, reading }, maxSeconds)
+    const answer = await this.#process.ask({ bytes, reading }, maxSeconds)
     if (answer !== undefined) return toValue(answer)
     const message = `takes more than ${maxSeconds} s or ${this.#heapMb} MB to read`
     throw new DocumentError('excessive', message)
