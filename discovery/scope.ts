@@ -95,6 +95,13 @@ export const findEntryFault = ({ target, is_forced = false }: ScopeEntry): strin
   return `${target} has more than ${MAX_SCOPE_ADDRESSES} addresses; add it in parts, or force it`
 }
 
+/** True for an IPv4 network of public addresses, which somebody else may own. */
+export const isPublicNetwork = (target: string): boolean => {
+  const network = parseNetwork(target)
+  if (network === undefined || countAddresses(network) === 1) return false
+  return network[0].kind() === 'ipv4' && network[0].range() === 'unicast'
+}
+
 const describeNoTarget = (target: string): string =>
   `${target} is not a network, an address or a name: write 192.168.1.0/24, 192.168.1.5 or printer.lan, without scheme and port`
 

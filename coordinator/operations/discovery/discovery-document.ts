@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { findEntryFault, normaliseTarget } from '../../../discovery/scope.ts'
+import { findEntryFault, isPublicNetwork, normaliseTarget } from '../../../discovery/scope.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import {
   DiscoverySettings,
@@ -48,12 +48,18 @@ interface AppliesToInput {
 /** @throws ShoalError invalid_request with the reason */
 export const createEntry = (text: string, isForced: boolean): ScopeEntry => {
   const entry = { target: normaliseTarget(text), ...(isForced && { is_forced: true }) }
-  const fault = findEntryFault(entry)
+  const fault = findEntryFault(entry) ?? (isForced ? undefined : findPublicFault(entry.target))
   if (fault === undefined && ScopeEntry.safeParse(entry).success) return entry
   throw new ShoalError('invalid_request', fault ?? `${entry.target} cannot be an entry`, {
     param: 'target',
   })
 }
+
+/** A mistyped network must not send probes to strangers. */
+const findPublicFault = (target: string): string | undefined =>
+  isPublicNetwork(target)
+    ? `${target} is a network of public addresses; if it is yours, force it`
+    : undefined
 
 /** The document that the entries of these cells are in. */
 const documentKeyOf = ({

@@ -24,7 +24,9 @@ export default defineOperation({
     force: z
       .boolean()
       .default(false)
-      .describe('Accept a network that is larger than a /22, up to a /8.'),
+      .describe(
+        'Accept a network of public addresses, or one that is larger than a /22, up to a /8.',
+      ),
     ...AppliesTo,
   }),
   examples: [{ target: '192.168.1.0/24' }],
