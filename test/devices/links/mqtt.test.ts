@@ -92,8 +92,11 @@ t.test('with a real mosquitto', { skip: mosquittoMissing }, async t => {
     await waitUntil('the retained status is read', () => value(SHELLY, 'on'))
     t.strictSame(value(SHELLY, 'on'), { value: false, at: 0 })
     t.equal(link.readState(require(SHELLY).deviceId)?.seen_at, null)
-    await home.say(`${SHELLY}/status/switch:0`, { id: 0, output: true })
-    await waitUntil('the status is read', () => value(SHELLY, 'on')?.value === true)
+    // a message that is sent while the link subscribes to the topics of a new device may be lost
+    await waitUntil('the status is read', async () => {
+      await home.say(`${SHELLY}/status/switch:0`, { id: 0, output: true })
+      return value(SHELLY, 'on')?.value === true
+    })
     t.ok((value(SHELLY, 'on')?.at ?? 0) > 0)
     t.ok(link.readState(require(SHELLY).deviceId)?.seen_at)
     await home.say(`${SHELLY}/online`, 'false', true)
