@@ -9,6 +9,7 @@ import type { Test } from 'tap'
 import type { PostgresAddress } from '../../coordinator/store/postgres/connection.ts'
 import { newId } from '../../shared/ids.ts'
 import { MEMORY_FOLDER } from './memory-folder.ts'
+import { pause } from './wait-until.ts'
 
 /** Set by `npm test`: folder of the socket of the cluster that all test files share. */
 export const SOCKET_FOLDER = 'SHOAL_TEST_POSTGRES'
@@ -83,8 +84,21 @@ export class Cluster {
     await administer(this.folder, 'select pg_promote()')
   }
 
-  /** Starts the server, also after `crash`; ready when this resolves. */
+  /**
+   * Starts the server, also after `crash`; ready when this resolves. The processes of a server that was
+   * killed end a moment later, and until then another one refuses to start.
+   */
   async start(): Promise<void> {
+    for (let tries = 1; ; tries++)
+      try {
+        return await this.#startOnce()
+      } catch (error) {
+        if (tries === MAX_STARTS) throw error
+        await pause(200)
+      }
+  }
+
+  async #startOnce(): Promise<void> {
     const args = ['-D', join(this.folder, 'data'), ...this.#flags()]
     const server = spawn(join(this.#programs, 'postgres'), args, {
       ...this.#user,
@@ -142,6 +156,9 @@ export class Cluster {
 }
 
 /** The order of text differs from that of bytes, as on many servers. */
+/** Starts until one succeeds; a fifth of a second lies between two. */
+const MAX_STARTS = 50
+
 const INITDB = [
   '--auth=trust',
   '--username=postgres',
