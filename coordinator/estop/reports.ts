@@ -20,7 +20,7 @@ export interface EstopReport {
   released: ReadonlySet<string>
   /** Devices that did not confirm that they are at rest. */
   failed: readonly { device_id: string; reason: string }[]
-  /** Held devices with what was asked and observed; not of cells that another coordinator heard. */
+  /** Held devices with the operations asked and the state observed, for cells that this coordinator heard. */
   devices: readonly EstoppedDevice[]
   /** Unix milliseconds by the clock of the coordinator that received it. */
   reportedAt: number

@@ -24,7 +24,7 @@ export interface DeviceHostParts {
   envelopes?: ReceivedEnvelopes
   /** Keeps the stops that are not confirmed; in memory only when absent. */
   stopFile?: StopFile
-  /** What an e-stop does with a device that it holds: nothing else orders it. */
+  /** Response of an e-stop to a held device, which takes no other orders. */
   findEstopResponse?: FindEstopResponse
   /** Time for a device to come to rest before its stop counts as unconfirmed, in milliseconds. */
   restMs?: number

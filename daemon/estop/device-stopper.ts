@@ -44,7 +44,7 @@ interface StopState {
   orderedAtMs: number
 }
 
-/** What an e-stop does with a device, and what was asked and observed. */
+/** Response of an e-stop to a device: the operations asked and the state observed. */
 export interface StopResponse {
   behaviour: EstopBehaviour
   outcome: DeviceOutcome

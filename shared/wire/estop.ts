@@ -108,7 +108,7 @@ export type LatchedStop = z.infer<typeof LatchedStop>
 
 /** Device that an e-stop of its cell holds, with what was asked of it and observed. */
 export const EstoppedDevice = z.looseObject({
-  /** Of any form: no id may keep the report of a cell from being read. */
+  /** Id of any form, so that no id keeps the report of a cell from being read. */
   device_id: z.string().max(64),
   behaviour: EstopBehaviour,
   asked: Asked,
