@@ -21,12 +21,28 @@ t.test('a guarded formula reads back as it was, wherever it begins', async t => 
   t.equal(guardFormula('a;b'), 'a;b')
 })
 
-t.test('no cell of a row becomes a formula where semicolons separate', async t => {
-  const row = formatCsvRow(['x', 'a;=1', '-2', 'b\n=3'].map(guardFormula))
-  const cells = row.split(/[;\r\n]/).map(cell => cell.trim())
-  t.notOk(
-    cells.some(cell => /^["']*[=@+-]/.test(cell) && !cell.startsWith("'")),
-    row,
-  )
-  t.match(row, /,"a;'=1",/, 'a cell with a semicolon is quoted')
+/** Cells that a reader sees who separates by `separator`, with and without notice of quotes. */
+const readCells = (row: string, separator: string): string[] => {
+  const quoted = new RegExp(`(?<=^|[${separator}\\r\\n])"((?:[^"]|"")*)"`, 'g')
+  return [
+    ...row.split(new RegExp(`[${separator}\\r\\n]`)),
+    ...[...row.matchAll(quoted)].map(match => match[1] ?? ''),
+  ]
+}
+
+const HIDING = /^[\s"\0\u200b]*/
+
+t.test('no text becomes a formula where another character separates', async t => {
+  for (const hidden of ['"=', ' =', '""=', ' " =', '\u00a0=', '\0=', '\u200b@', '"\'"=', '＝'])
+    for (const separator of [';', '\t', '|', '\n', '\u2028'])
+      t.equal(guardFormula(`low${separator}${hidden}cmd`), `low${separator}'${hidden}cmd`)
+  const text = fc.string({ unit: fc.constantFrom(...'"\'=- ;|\t\na') })
+  const staysText = (texts: string[]) =>
+    [',', ';', '|', '\t'].every(separator =>
+      readCells(formatCsvRow(texts.map(guardFormula)), separator).every(
+        cell => !/^[=@+-]/.test(cell.replace(HIDING, '')),
+      ),
+    )
+  fc.assert(fc.property(fc.array(text, { minLength: 1, maxLength: 3 }), staysText))
+  t.match(formatCsvRow(['x', 'a|b'].map(guardFormula)), 'x,"a|b"', 'such a cell is quoted')
 })
