@@ -19,7 +19,7 @@ import { CALL_TOOL, FIND_TOOLS, findTools, parseToolCall } from './finder-tools.
 import { CARD_URI, readingOf } from './resource.ts'
 import type { VisibleLists } from './shown.ts'
 import { beginTask, type CreateTaskResult, supportsTasks } from './task-handles.ts'
-import { toErrorResult, toPendingResult, toToolResult } from './tool-answer.ts'
+import { markReplayed, toErrorResult, toPendingResult, toToolResult } from './tool-answer.ts'
 import type { ToolFinder } from './tool-finder.ts'
 
 /** Caller of one request: the operations it may use, and how they are called. */
@@ -68,9 +68,9 @@ const find = async (
 
 /** A wrong name is an error that the model reads, since it chose the name itself. */
 const callFound = (caller: McpCaller, given: unknown, context: ServerContext) => {
-  const { name, arguments: input } = parseToolCall(given)
+  const { name, arguments: input, idempotency_key: callKey } = parseToolCall(given)
   const operation = caller.shown.byName.get(name)
-  if (operation !== undefined) return callOperation(caller, operation, input, context)
+  if (operation !== undefined) return callOperation(caller, operation, input, context, callKey)
   const message = `no tool ${JSON.stringify(name)}; ${FIND_TOOLS} returns the names`
   throw new ShoalError('not_found', message, { param: 'name' })
 }
@@ -80,12 +80,15 @@ const callOperation = async (
   operation: Operation,
   given: unknown,
   context: ServerContext,
+  callKey?: string,
 ): Promise<CallToolResult | InputRequiredResult | CreateTaskResult> => {
-  const outcome = await caller.call(operation, toolCall(operation, given, context))
+  const outcome = await caller.call(operation, toolCall(operation, given, context, callKey))
   if (outcome.kind === 'pending')
     return askToApprove(outcome.pending, caller, context) ?? toPendingResult(outcome.pending)
   if (outcome.kind === 'task' && supportsTasks(context)) return beginTask(caller, outcome, context)
-  return toToolResult(bodyOf(outcome), outcome.kind === 'done' ? operation.success : undefined)
+  const success = outcome.kind === 'done' ? operation.success : undefined
+  const result = toToolResult(bodyOf(outcome), success)
+  return outcome.isReplay ? markReplayed(result) : result
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Tool } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import { parseInput } from '../operations/invoke/input.ts'
 import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
+import { CALL_KEY_FIELD, CallKeyField } from './call-extras.ts'
 import type { FoundTools, ToolFinder } from './tool-finder.ts'
 
 /** Names of the tools that find and call all others. */
@@ -28,6 +29,7 @@ const FindOutput = z.object({
 const CallInput = z.strictObject({
   name: z.string().min(1).max(128).describe('Name of the tool, as find-tools returned it.'),
   arguments: z.record(z.string(), z.unknown()).default({}).describe('Its arguments.'),
+  [CALL_KEY_FIELD]: CallKeyField,
 })
 
 type FindQuery = z.output<typeof FindInput>

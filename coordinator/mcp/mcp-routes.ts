@@ -13,7 +13,6 @@ import { createStreamPlaces } from '../http/stream-places.ts'
 import type { Keys } from '../keys/keys.ts'
 import type { Pipeline } from '../operations/invoke/invoke.ts'
 import type { Operation } from '../operations/operation.ts'
-import { IDEMPOTENCY_META_KEY } from './call-extras.ts'
 import type { McpCaller } from './caller.ts'
 import { mcpEndpoint } from './endpoint.ts'
 import { createListening } from './listening.ts'
@@ -41,7 +40,6 @@ interface McpParts {
 const MAX_STREAMS = 1024
 /** Limit per key, so that no key takes all streams. */
 const MAX_STREAMS_PER_KEY = 32
-const META_PARAM = `_meta[${IDEMPOTENCY_META_KEY}]`
 
 const RpcAnswer = z.looseObject({ jsonrpc: z.literal('2.0') })
 const DOCS: RouteDocs = {
@@ -72,12 +70,12 @@ export const mcpRoutes: FastifyPluginAsync<McpParts> = async (app, parts) => {
       key,
       shown: shown(request.query, key),
       count: () => pipeline.count(caller),
-      call: (operation, { read, callKey, signal, progress }) =>
+      call: (operation, { read, repeat, signal, progress }) =>
         pipeline.invoke({
           operation,
           caller,
           read,
-          repeat: callKey === undefined ? undefined : { callKey, param: META_PARAM },
+          repeat,
           signals: [left.signal, signal],
           listener: { progress },
         }),

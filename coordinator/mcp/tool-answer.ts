@@ -10,6 +10,23 @@ export const toToolResult = (output: unknown, success?: SuccessRule): CallToolRe
   structuredContent: output as Record<string, unknown>,
 })
 
+/** The counterpart of the header `Idempotency-Replayed` of REST. */
+export const REPLAYED_META_KEY = 'io.shoal/idempotencyReplayed'
+
+/**
+ * Marks the stored result of an earlier call, in words too: a model that repeats an old key by
+ * mistake must not report that something was done.
+ */
+export const markReplayed = (result: CallToolResult): CallToolResult => ({
+  ...result,
+  content: [...result.content, { type: 'text', text: REPLAYED }],
+  _meta: { ...result._meta, [REPLAYED_META_KEY]: true },
+})
+
+const REPLAYED =
+  'This is the stored result of the first call with this idempotency key; nothing was done now. ' +
+  'A new action needs a new key.'
+
 const FAILURES: readonly Verdict['kind'][] = ['failed', 'unknown']
 
 /**

@@ -4,6 +4,7 @@ import { CELL_FIELD, CellField } from '../operations/cell-field.ts'
 import { type JsonSchema, jsonSchema } from '../operations/json-schema.ts'
 import type { Operation } from '../operations/operation.ts'
 import { PendingView } from '../operations/pending-result.ts'
+import { CALL_KEY_FIELD, CallKeyField } from './call-extras.ts'
 
 /** An operation as a tool: the same id, input, output and effect as its REST route. */
 export const toolOf = (operation: Operation & { name?: string }): Tool => ({
@@ -39,9 +40,12 @@ const descriptionOf = ({ description, mode }: Operation): string =>
     ? `${description} Returns the id of a task immediately; the tool tasks-show returns its state.`
     : description
 
-/** Schema of the input, with the cell to run on as a field beside it. */
-const inputOf = ({ input, onCell }: Operation): z.ZodObject =>
-  onCell ? input.extend({ [CELL_FIELD]: CellField }) : input
+/** Schema of the input, with the cell to run on and the idempotency key as fields beside it. */
+const inputOf = ({ input, onCell, needsCallKey }: Operation): z.ZodObject =>
+  input.extend({
+    ...(onCell && { [CELL_FIELD]: CellField }),
+    ...(needsCallKey && { [CALL_KEY_FIELD]: CallKeyField }),
+  })
 
 /** A gated tool answers its output or, as long as people have not approved it, that it waits. */
 const outputOf = ({ effect, mode, output }: Operation): JsonSchema =>

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Idempotency } from '../../idempotency/idempotency.ts'
@@ -59,15 +59,15 @@ export const runOnce = async (
 const requireCallKey = ({ operation, input, isOnce }: Call, views: () => DeviceViews): void => {
   if (isOnce || operation.needsCallKey === undefined) return
   if (!operation.needsCallKey(parseInput(operation, input) as never, views())) return
-  throw new ShoalError('invalid_request', `${operation.id} ${NO_CALL_KEY}`, {
-    param: 'Idempotency-Key',
-  })
+  const message = `${operation.id} ${NO_CALL_KEY}; ${randomUUID()} is a new one`
+  throw new ShoalError('invalid_request', message, { param: 'Idempotency-Key' })
 }
 
+/** A key that is made here would not help: a caller whose answer is lost would not know it. */
 const NO_CALL_KEY =
   'acts on the world and must not happen twice, so it needs an idempotency key: send the header ' +
-  'Idempotency-Key (REST), _meta["io.shoal/idempotencyKey"] (MCP) or --idempotency-key (shoal); ' +
-  'over A2A the id of the message is the key'
+  'Idempotency-Key (REST), the argument idempotency_key or _meta["io.shoal/idempotencyKey"] (MCP) ' +
+  'or --idempotency-key (shoal); over A2A the id of the message is the key'
 
 const isKept = (answer: unknown): boolean => !(answer instanceof PendingResult)
 

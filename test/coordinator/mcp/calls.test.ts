@@ -4,7 +4,9 @@ import {
   resultFromTaskOutcome,
 } from '@modelcontextprotocol/ext-tasks/client'
 import t, { type Test } from 'tap'
+import * as z from 'zod'
 import { OPERATOR_ROLES } from '../../../coordinator/keys/key.ts'
+import { defineSkill } from '../../../coordinator/skills/skill.ts'
 import { type AnyJson, a2aScene, caller } from '../../support/a2a.ts'
 import { testSkills } from '../../support/a2a-skills.ts'
 import { BY } from '../store/temporary.ts'
@@ -12,7 +14,24 @@ import { BY } from '../store/temporary.ts'
 const PORTAL = 'https://portal.acme-corp.com'
 const MODERN = { versionNegotiation: { mode: 'auto' } } as const
 
-const { skills, done, release } = testSkills()
+const moves: string[] = []
+const move = defineSkill({
+  id: 'test-move',
+  name: 'Moving robot',
+  description: 'Move a robot, once, unless it is dry.',
+  tags: ['test'],
+  access: 'operator',
+  effect: 'write',
+  needsCallKey: ({ dry_run }) => !dry_run,
+  input: z.strictObject({ way: z.string(), dry_run: z.boolean().default(true) }),
+  output: z.object({ moved: z.string() }),
+  run: ({ way }) => {
+    moves.push(way)
+    return { moved: way }
+  },
+})
+const { skills: knownSkills, done, release } = testSkills()
+const skills = [...knownSkills, move]
 const first = await a2aScene(t, { moreSkills: skills })
 await first.close()
 const scene = await a2aScene(t, {
@@ -23,11 +42,11 @@ const scene = await a2aScene(t, {
 t.teardown(release)
 const { url, demo } = scene
 
-const clientOf = async (t: Test, options: object = {}, key = demo.operator) => {
+const clientOf = async (t: Test, options: object = {}, key = demo.operator, path = '/mcp/') => {
   const client = new Client({ name: 'test', version: '1' }, options)
   const headers = { authorization: `Bearer ${key}` }
   await client.connect(
-    new StreamableHTTPClientTransport(new URL(`${url}/mcp/`), { requestInit: { headers } }),
+    new StreamableHTTPClientTransport(new URL(path, url), { requestInit: { headers } }),
   )
   t.teardown(() => client.close())
   return client
@@ -168,6 +187,74 @@ t.test('a call with an idempotency key is carried out once', async t => {
   const bad = await client.callTool({ ...call, _meta: { 'io.shoal/idempotencyKey': 7 } })
   t.match(JSON.stringify(bad.content), /idempotencyKey/)
 })
+
+t.test(
+  'a model gives the key of a live call as an argument, of the tool and of call-tool',
+  async t => {
+    const lean = await clientOf(t, {}, demo.operator, '/mcp/?toolsets=find')
+    const full = await clientOf(t)
+    const found = await lean.callTool({
+      name: 'find-tools',
+      arguments: { query: 'test-move once unless dry', limit: 20 },
+    })
+    const { input_schema } = outputOf(found).tools.find(({ name }: AnyJson) => name === 'test-move')
+    t.match(input_schema, { properties: { idempotency_key: { type: 'string' } } })
+    const live = (way: string) => ({ name: 'test-move', arguments: { way, dry_run: false } })
+    const callLean = (more: object, call = live('north')) =>
+      lean.callTool({ name: 'call-tool', arguments: { ...call, ...more } })
+    const textOf = ({ content }: AnyJson): string => JSON.stringify(content)
+
+    const refused = await callLean({})
+    t.equal(refused.isError, true)
+    t.strictSame(moves, [], 'without a key nothing moves')
+    const offered = /([0-9a-f-]{36}) is a new one/.exec(textOf(refused))?.[1]
+    const done = await callLean({ idempotency_key: offered })
+    t.strictSame(outputOf(done), { moved: 'north' })
+    t.equal(done._meta?.['io.shoal/idempotencyReplayed'], undefined)
+
+    const { way, dry_run } = live('north').arguments
+    for (const again of [
+      await callLean({ idempotency_key: offered }),
+      await callLean({ arguments: { way, dry_run, idempotency_key: offered } }),
+      await full.callTool({
+        name: 'test-move',
+        arguments: { way, dry_run, idempotency_key: offered },
+      }),
+      await lean.callTool({
+        name: 'call-tool',
+        arguments: live('north'),
+        _meta: { 'io.shoal/idempotencyKey': offered },
+      }),
+    ]) {
+      t.strictSame(outputOf(again), { moved: 'north' })
+      t.equal(again._meta?.['io.shoal/idempotencyReplayed'], true)
+      t.match(textOf(again), /nothing was done now/)
+    }
+    t.strictSame(moves, ['north'])
+
+    for (const [more, expected] of [
+      [{ ...live('south'), idempotency_key: offered }, /idempotency_key_reuse/],
+      [{ idempotency_key: 'two words' }, /visible characters.*idempotency_key/],
+      [{ idempotency_key: 7 }, /idempotency_key/],
+      [{ arguments: { way, dry_run, idempotency_key: 7 } }, /visible characters/],
+      [
+        { arguments: { way, dry_run, idempotency_key: 'a' }, idempotency_key: 'b' },
+        /two different/,
+      ],
+    ] as const) {
+      const wrong = await callLean(more)
+      t.equal(wrong.isError, true)
+      t.match(textOf(wrong), expected)
+    }
+    t.strictSame(moves, ['north'])
+    t.strictSame(
+      outputOf(await callLean({}, { name: 'test-move', arguments: { way: 'dry' } as never })),
+      {
+        moved: 'dry',
+      },
+    )
+  },
+)
 
 t.test('administration is not offered as a tool', async t => {
   const client = await clientOf(t)
