@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import './issue-words.ts'
+import { MAX_PARAM_LENGTH, shortenText } from './shorten-text.ts'
 
 /**
  * Message (`messages.0.content: must be a string`) and path of the first zod issue. Given the
@@ -12,10 +13,10 @@ export const firstIssue = (
   const issue = deepest(error.issues[0])
   if (issue === undefined) return { param: undefined, message: 'invalid request' }
   if (issue.code === 'unrecognized_keys') {
-    const param = [...issue.path, issue.keys[0] ?? ''].join('.')
+    const param = nameOf([...issue.path, issue.keys[0] ?? ''])
     return { param, message: `unknown field ${param}` }
   }
-  const param = issue.path.join('.')
+  const param = nameOf(issue.path)
   if (param === '') {
     const subject = issue.code === 'invalid_type' ? 'the input ' : ''
     return { param: undefined, message: `${subject}${issue.message}` }
@@ -23,6 +24,9 @@ export const firstIssue = (
   const missing = body !== undefined && isMissing(body, issue.path)
   return { param, message: missing ? `${param} is missing` : `${param}: ${issue.message}` }
 }
+
+const nameOf = (path: readonly PropertyKey[]): string =>
+  shortenText(path.join('.'), MAX_PARAM_LENGTH)
 
 const isMissing = (body: unknown, path: readonly PropertyKey[]): boolean => {
   let value = body

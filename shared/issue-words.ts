@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { MAX_PARAM_LENGTH, shortenText } from './shorten-text.ts'
 
 /**
  * Rewords the schema library's message for an invalid value: `must be at most 2`. Messages set by a
@@ -27,12 +28,22 @@ const describeIssue = (issue: z.core.$ZodRawIssue): string => {
     case 'invalid_format':
       return describeFormat(issue)
     case 'unrecognized_keys':
-      return `unknown field ${issue.keys.join(', ')}`
+      return `unknown field ${nameKeys(issue.keys)}`
     case 'invalid_union':
       return describeUnion(issue)
     default:
       return 'is not valid'
   }
+}
+
+/** Bounds of what one message repeats of the names that a client made up. */
+const MAX_KEYS = 5
+const MAX_KEY_LENGTH = 64
+
+const nameKeys = (keys: readonly string[]): string => {
+  const names = keys.slice(0, MAX_KEYS).map(key => shortenText(key, MAX_KEY_LENGTH))
+  const more = keys.length - names.length
+  return more === 0 ? names.join(', ') : `${names.join(', ')} and ${more} more`
 }
 
 const KINDS: Record<string, string> = {
@@ -91,7 +102,9 @@ const describeUnion = (issue: z.core.$ZodRawIssue): string => {
   const near = branches.filter(([first]) => !isOfOtherKind(first))
   const [only] = near.length === 1 ? (near[0] ?? []) : []
   if (only !== undefined)
-    return only.path.length === 0 ? only.message : `${only.path.join('.')}: ${only.message}`
+    return only.path.length === 0
+      ? only.message
+      : `${shortenText(only.path.join('.'), MAX_PARAM_LENGTH)}: ${only.message}`
   const told = [...new Set(branches.flatMap(([first]) => (first ? [first.message] : [])))]
   return told.length === 0 || near.length > 1
     ? 'matches none of the accepted forms'

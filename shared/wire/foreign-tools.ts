@@ -1,4 +1,5 @@
 import { ShoalError } from '../errors.ts'
+import { shortenText } from '../shorten-text.ts'
 import type { IgnoredFields } from './ignored.ts'
 
 /** A body whose tools are functions only. */
@@ -7,6 +8,9 @@ interface OwnTools {
   /** Index in the request of each remaining tool; undefined while none was left out. */
   places?: readonly number[]
 }
+
+/** Longest type of a tool that an error repeats. */
+const MAX_TYPE_LENGTH = 64
 
 type Fields = Record<string, unknown>
 
@@ -25,7 +29,7 @@ export const leaveForeignTools = (body: unknown, ignored: IgnoredFields): OwnToo
     if (!isForeign(tool)) continue
     const { type } = tool
     const param = `tools.${index}.type`
-    const message = `tools of type ${type} are not supported, only function`
+    const message = `tools of type ${shortenText(type, MAX_TYPE_LENGTH)} are not supported, only function`
     ignored.add({ name: `tools.${type}`, param, message })
   }
   requireOwnChoice(choice, foreign, places.length)
@@ -76,6 +80,6 @@ const ownChoice = (choice: unknown): unknown => {
 const createForcedError = (type: string): ShoalError =>
   new ShoalError(
     'unsupported_parameter',
-    `tool_choice forces a tool of type ${type.slice(0, 64)}, which is not supported`,
+    `tool_choice forces a tool of type ${shortenText(type, MAX_TYPE_LENGTH)}, which is not supported`,
     { param: 'tool_choice' },
   )

@@ -1,3 +1,5 @@
+import { MAX_PARAM_LENGTH, shortenText } from '../shorten-text.ts'
+
 /** A field or a tool of a request that no schema knows, or that no model here has. */
 export interface Ignored {
   /** Name in the header: the path without list indices, `messages.content.role`. */
@@ -11,6 +13,7 @@ export interface Ignored {
 /** Header of an answer: names of what was ignored, comma-separated, each percent-encoded. */
 export const HEADER_IGNORED = 'x-shoal-ignored'
 
+/** Bounds of the header, which stays below 1,300 bytes: proxies refuse headers of 4 to 8 KB. */
 const MAX_NAMES = 20
 const MAX_NAME_LENGTH = 64
 
@@ -24,8 +27,9 @@ export class IgnoredFields {
       this.#found.set(short, { ...ignored, name: short })
   }
 
-  addField(param: string): void {
-    const name = param.replaceAll(INDEX, '')
+  addField(path: string): void {
+    const name = path.replaceAll(INDEX, '')
+    const param = shortenText(path, MAX_PARAM_LENGTH)
     this.add({ name, param, message: `unknown field ${param}` })
   }
 
@@ -57,4 +61,15 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
 export const ignoredHeader = (ignored: readonly Ignored[]): string | undefined =>
   ignored.length === 0
     ? undefined
-    : ignored.map(({ name }) => encodeURIComponent(name.toWellFormed())).join(',')
+    : ignored.map(({ name }) => encodeName(name.toWellFormed())).join(',')
+
+/** As many whole characters of a name as fit when they are encoded. */
+const encodeName = (name: string): string => {
+  let encoded = ''
+  for (const character of name) {
+    const longer = encoded + encodeURIComponent(character)
+    if (longer.length > MAX_NAME_LENGTH) break
+    encoded = longer
+  }
+  return encoded
+}

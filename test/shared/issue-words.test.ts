@@ -30,6 +30,12 @@ t.test('a validation issue of a value', async t => {
     [z.url(), 'x', 'must be an address such as https://shoal.example'],
     [z.string().startsWith('gate.'), 'x', 'must begin with gate.'],
     [z.strictObject({}), { a: 1, b: 2 }, 'unknown field a, b'],
+    [z.strictObject({}), { ['n'.repeat(99)]: 1 }, `unknown field ${'n'.repeat(63)}…`],
+    [
+      z.strictObject({}),
+      { a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1 },
+      'unknown field a, b, c, d, e and 2 more',
+    ],
   ] as const)
     t.test(`is described as "${says}"`, async t => t.equal(issueMessageOf(schema, value), says))
 })

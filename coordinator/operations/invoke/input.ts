@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import { listKnownKeys } from '../../../shared/config-fault.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { firstIssue } from '../../../shared/first-issue.ts'
+import { MAX_PARAM_LENGTH, shortenText } from '../../../shared/shorten-text.ts'
 import type { Declaration } from '../declaration.ts'
 import { halfCharacterAt } from '../half-character.ts'
 
@@ -37,7 +38,8 @@ const listKnownFields = (
 
 /** Ids and names become keys of the store and rows of the audit, which hold whole characters only. */
 const requireWholeText = (input: object): void => {
-  const param = halfCharacterAt(input)?.join('.')
-  if (param === undefined) return
+  const path = halfCharacterAt(input)?.join('.')
+  if (path === undefined) return
+  const param = shortenText(path, MAX_PARAM_LENGTH)
   throw new ShoalError('invalid_request', `${param}: contains half of a surrogate pair`, { param })
 }

@@ -188,6 +188,14 @@ t.test('the header is short and safe, whatever the names are', async t => {
   t.match(header, /^[\w.,%~!'()*-]+$/)
   t.equal(answer.headers.get('set-cookie'), null)
   t.strictSame(seen[0]?.body, chat)
+  for (const letter of ['ü', '你', '😀', ' ']) {
+    const long = [...Array(40).keys()].map(at => [`${at}${letter.repeat(200)}`, 1])
+    const more = await post('/v1/chat/completions', { ...chat, ...Object.fromEntries(long) })
+    const names = (more.headers.get(HEADER_IGNORED) ?? '').split(',').map(decodeURIComponent)
+    t.equal(names.length, 20)
+    t.ok(names.every((name, at) => name.startsWith(`${at}${letter}`)))
+    t.ok((more.headers.get(HEADER_IGNORED) ?? '').length < 1400)
+  }
 })
 
 t.test('what would change the answer is refused', async t => {
@@ -247,6 +255,12 @@ t.test('a strict key has nothing ignored', async t => {
     )
   }
   t.match(await (await post('/api/chat', OLLAMA)).json(), { error: 'unknown field temperature' })
+  for (const body of [
+    { ...chat, ['n'.repeat(100_000)]: 1 },
+    { ...chat, tools: [{ type: 't'.repeat(100_000) }] },
+    { ...chat, response_format: { type: 'json_object', ['😀'.repeat(100_000)]: 1 } },
+  ])
+    t.ok((await (await post('/v1/chat/completions', body)).text()).length < 700)
   t.equal((await post('/v1/chat/completions', chat)).status, 200)
   t.equal(seen.length, 1)
 })
