@@ -8,8 +8,8 @@ export const WARNING = 4
 const MAX_TEXT = 256
 /** A text whose chunks stop for this long is used as it is. */
 const CHUNK_TIMEOUT_MS = 1500
-/** Characters of one chunk; a shorter one is the last. */
-const CHUNK_LENGTH = 50
+/** Bytes of one chunk; a shorter one is the last. */
+const CHUNK_BYTES = 50
 /** Texts that are kept. */
 const MAX_KEPT = 20
 
@@ -22,10 +22,13 @@ export interface StatusText {
   atMs: number
 }
 
-interface Pending extends StatusText {
+interface Pending extends Omit<StatusText, 'text'> {
   id: number
-  chunks: string[]
+  chunks: Buffer[]
 }
+
+/** Stands for a chunk that was lost. */
+const GAP = Buffer.from('…')
 
 /** Joins the texts of one vehicle from their chunks, and keeps the newest. */
 export class StatusTexts {
@@ -40,16 +43,17 @@ export class StatusTexts {
   /** Takes a frame with a text; `nowMs` is monotonic. */
   take({ payload }: Frame, nowMs: number): void {
     const { severity, text, id, chunk_seq } = decodePayload(STATUSTEXT, payload)
+    // the codec reads each byte as one character; a character of UTF-8 may lie on two chunks
+    const chunk = Buffer.from(text, 'latin1')
     const isContinued = this.#pending?.id === id && this.#pending.severity === severity
     if (!isContinued || this.#isOverdue(nowMs)) this.flush()
     if (id === 0) {
-      this.#keep({ severity, text, atMs: nowMs })
+      this.#keep({ severity, atMs: nowMs, chunks: [chunk] })
       return
     }
-    this.#pending ??= { severity, text: '', atMs: nowMs, id, chunks: [] }
-    // at most 255 chunks of 50 characters; a lost chunk leaves a gap
-    this.#pending.chunks[chunk_seq] = text
-    if (text.length < CHUNK_LENGTH) this.flush()
+    this.#pending ??= { severity, atMs: nowMs, id, chunks: [] }
+    this.#pending.chunks[chunk_seq] = chunk
+    if (chunk.length < CHUNK_BYTES) this.flush()
   }
 
   /** Texts since a monotonic time, oldest first, with one whose end was lost. */
@@ -62,18 +66,16 @@ export class StatusTexts {
   flush(): void {
     const pending = this.#pending
     this.#pending = undefined
-    if (pending === undefined) return
-    const { severity, atMs, chunks } = pending
-    const text = Array.from(chunks, chunk => chunk ?? '…').join('')
-    this.#keep({ severity, atMs, text })
+    if (pending !== undefined) this.#keep(pending)
   }
 
   #isOverdue(nowMs: number): boolean {
     return this.#pending !== undefined && nowMs - this.#pending.atMs > CHUNK_TIMEOUT_MS
   }
 
-  #keep({ text, ...facts }: StatusText): void {
-    const shown = { ...facts, text: escapeHidden(text).slice(0, MAX_TEXT).toWellFormed() }
+  #keep({ severity, atMs, chunks }: Omit<Pending, 'id'>): void {
+    const text = Buffer.concat(Array.from(chunks, chunk => chunk ?? GAP)).toString()
+    const shown = { severity, atMs, text: escapeHidden(text).slice(0, MAX_TEXT).toWellFormed() }
     this.#texts.push(shown)
     if (this.#texts.length > MAX_KEPT) this.#texts.shift()
     this.#notify(shown)

@@ -297,6 +297,19 @@ t.test('a command is sent again while nothing of it is seen, and a late answer c
   rig.copter.answer = () => undefined
   rig.copter.state.base_mode = 0xd1
   await waitUntil('it is armed', () => rig.read('is_armed') === true)
+t.test('a text of the autopilot is cut in bytes, also within a character', async t => {
+  const rig = await openRig(t)
+  await waitForVehicle(rig)
+  const text = 'Fence of the yard is breached by 5 m at heading 1°, and it turns back — now'
+  const bytes = Buffer.from(text)
+  const chunks = [bytes.subarray(0, 50), bytes.subarray(50)]
+  t.notSame(chunks[0]?.at(-1), bytes.at(-1), 'the degree sign lies on both')
+  for (const [chunk_seq, chunk] of chunks.entries())
+    rig.copter.send(STATUSTEXT, { severity: 2, id: 9, chunk_seq, text: chunk.toString('latin1') })
+  await waitUntil('the text arrives', () => rig.read('warning'))
+  t.equal(rig.read('warning'), text)
+})
+
   const taking = executeVerb(rig, 'set-mode', { mode: 'stabilize' })
   await waitUntil('the second attempt arrives', () => rig.copter.received.length > 1)
   rig.copter.state.custom_mode = 0
