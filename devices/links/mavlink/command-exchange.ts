@@ -143,7 +143,7 @@ export class CommandExchange {
     const untilMs = this.#parts.nowMs() + LATE_ANSWER_MS
     while (exchange.answers === 0 && this.#parts.nowMs() < untilMs && !exchange.signal.aborted)
       await this.#rest(exchange, untilMs)
-    return exchange.answers > 0 ? nameResult(ACCEPTED) : null
+    return exchange.result === undefined ? null : nameResult(exchange.result)
   }
 
   /** Waits until a monotonic time, or until something has arrived. */
@@ -175,17 +175,30 @@ export class CommandExchange {
 }
 
 /** @throws ShoalError conflict for a refusal */
-const isDone = ({ result, sentAtMs, isSeen, operation }: Exchange): boolean => {
+const isDone = (exchange: Exchange): boolean => {
+  const { result, sentAtMs, isSeen, operation } = exchange
   const isAccepted = result === ACCEPTED
   if (isSeen?.(isAccepted ? undefined : sentAtMs)) return true
   if (result === undefined || result === IN_PROGRESS) return false
   if (isAccepted) return isSeen === undefined
-  const name = nameCommand(operation.fields.command)
-  throw new ShoalError('conflict', `the vehicle refused ${name}: ${nameResult(result)}`)
+  if (mayHaveBegun(exchange)) return false
+  throw createRefusal(operation, result)
 }
+
+/** A vehicle that has taken off refuses the same order that is sent again: its effect decides. */
+const mayHaveBegun = ({ sent, isSeen, isUndone }: Exchange): boolean =>
+  sent > 1 && isSeen !== undefined && isUndone !== undefined
+
+const createRefusal = ({ fields }: MavlinkOperation, result: number): ShoalError =>
+  new ShoalError(
+    'conflict',
+    `the vehicle refused ${nameCommand(fields.command)}: ${nameResult(result)}`,
+  )
 
 const createTimeout = ({ operation, sentAtMs, deadlineMs, result }: Exchange): ShoalError => {
   const name = nameCommand(operation.fields.command)
+  if (result !== undefined && result !== ACCEPTED && result !== IN_PROGRESS)
+    return createRefusal(operation, result)
   if (result === ACCEPTED)
     return new ShoalError('conflict', `the vehicle acknowledged ${name}, but nothing changed`)
   return new ShoalError(

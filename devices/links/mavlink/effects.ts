@@ -1,6 +1,7 @@
 import type { PropertyValue } from '../../../shared/wire/device.ts'
 import type { PerformOptions } from './command-exchange.ts'
 import type { MavlinkBounds } from './goal.ts'
+import { FLYING } from './interlocks.ts'
 import { nameKnownMode } from './modes.ts'
 import {
   armingOf,
@@ -19,6 +20,8 @@ type Effect = Pick<PerformOptions, 'isSeen' | 'isUndone'>
 
 /** Readings show nothing of a command before this time. */
 const REACTION_MS = 600
+/** Height above the place of a take-off from which a vehicle has left it; an estimate sways by less. */
+const RISEN_M = 1
 
 /** How the effect of an operation is observed: the mode and the arming are in each heartbeat. */
 export const observeEffect = (
@@ -40,8 +43,25 @@ export const observeEffect = (
       isSeen: since => read('is_armed') === arming && hasBeatenSince(since),
       isUndone: since => read('is_armed') === !arming && hasBeatenSince(since, REACTION_MS),
     }
-  if (!isTakeOff(operation)) return {}
+  return isTakeOff(operation) ? observeTakeOff(read, hasBeatenSince) : {}
+}
+
+/**
+ * A vehicle that leaves the ground carries out a take-off whose acknowledgements were lost. One that has
+ * acknowledged it needs no more: its motors spin up for seconds, and the goal of the climb is awaited.
+ */
+const observeTakeOff = (
+  read: (name: string) => PropertyValue | undefined,
+  hasBeatenSince: (sinceMs: number, delay_ms: number) => boolean,
+): Effect => {
+  const wasOnGround = read('landed_state') === 'on_ground'
+  const from_m = Number(read('altitude_m') ?? Number.NaN)
+  const isUp = (): boolean => {
+    const hasRisen = Number(read('altitude_m') ?? Number.NaN) - from_m >= RISEN_M
+    return hasRisen || (wasOnGround && FLYING.includes(String(read('landed_state'))))
+  }
   return {
+    isSeen: since => since === undefined || isUp(),
     isUndone: since => read('landed_state') === 'on_ground' && hasBeatenSince(since, REACTION_MS),
   }
 }

@@ -29,7 +29,8 @@ export const READY_TO_ARM: Interlock = {
 }
 export const ARMED: Interlock = { name: 'armed', property: 'is_armed', allowed: [true] }
 export const DISARMED: Interlock = { name: 'disarmed', property: 'is_armed', allowed: [false] }
-const FLYING = ['in_air', 'taking_off', 'landing']
+/** States of a vehicle in the air. */
+export const FLYING: readonly string[] = ['in_air', 'taking_off', 'landing']
 export const ON_GROUND: Interlock = {
   name: 'on_ground',
   property: 'landed_state',

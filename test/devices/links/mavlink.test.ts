@@ -577,6 +577,39 @@ t.test('a vehicle is asked for groups only where single messages have no effect'
   const telemetry = new Telemetry({
     requestInterval: id => void asked.push(id),
     requestGroup: group => void groups.push(group),
+t.test('a take-off is carried out whose acknowledgements are lost or come late', async t => {
+  const rig = await openRig(t)
+  await waitForVehicle(rig)
+  const { copter: vehicle } = rig
+  vehicle.losesAcks = command => command === 22
+  t.match(await executeVerb(rig, 'launch', { altitude_m: 10 }), {
+    asked: {
+      sent: [{ name: 'set-mode guided' }, { name: 'arm' }, { name: 'nav-takeoff', answer: null }],
+    },
+    seen: { state: 'reached', values: { altitude_m: 10 } },
+  })
+  t.equal(vehicle.listCommands().filter(one => one === '22').length, 1, 'it is not sent again')
+})
+
+t.test('a refusal of a take-off that was sent again is decided by what is seen', async t => {
+  const rig = await openRig(t, {}, FAST)
+  await waitForVehicle(rig)
+  const { copter: vehicle } = rig
+  vehicle.isHanging = true
+  let taken = 0
+  vehicle.answer = command => {
+    if (command !== 22) return 0
+    taken += 1
+    if (taken === 1) return undefined
+    setTimeout(() => Object.assign(vehicle.state, { altitude_m: 10, speed_m_s: 0 }), 100)
+    return 4
+  }
+  t.match(await executeVerb(rig, 'launch', { altitude_m: 10 }), {
+    asked: { sent: [{}, {}, { name: 'nav-takeoff', answer: 'failed' }] },
+    seen: { state: 'reached' },
+  })
+})
+
   })
   for (let nowMs = 0; nowMs < 6000; nowMs += 500) telemetry.request('ardupilot', nowMs)
   t.strictSame(groups, [])

@@ -103,6 +103,8 @@ export class StandInCopter {
   /** True for a command that is acknowledged and has no effect. */
   ignores: (command: number) => boolean = () => false
   isHanging = false
+  /** True for a command whose acknowledgement never arrives. */
+  losesAcks: (command: number) => boolean = () => false
   /** True for a vehicle that sends all messages unasked, since somebody else has asked before. */
   isStreaming = false
   #bootedAt = performance.now() - 60_000
@@ -158,6 +160,7 @@ export class StandInCopter {
     this.send(COMMAND_ACK, { command, result, target_system: 0 })
   }
 
+    if (this.losesAcks(command)) return
   sendBytes(bytes: Uint8Array): void {
     this.#socket.send(bytes, this.#port, '127.0.0.1')
   }
