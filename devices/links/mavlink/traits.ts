@@ -21,9 +21,10 @@ const ARDUCOPTER: VehicleTraits = {
   guided: 'guided',
   takingOff: ['guided'],
   returning: 'rtl',
-  // without a position the first two are refused
-  hold: ['brake', 'loiter', 'alt_hold', 'land'],
-  land: ['land', 'brake', 'alt_hold'],
+  // without a position the first two are refused; alt_hold would drift with the wind, and sink where
+  // the throttle stick of a pilot is low
+  hold: ['brake', 'loiter', 'land'],
+  land: ['land', 'brake'],
 }
 
 const ARDUROVER: VehicleTraits = {
@@ -47,8 +48,8 @@ const QUADPLANE: VehicleTraits = {
   guided: 'guided',
   takingOff: ['guided'],
   returning: 'qrtl',
-  hold: ['qloiter', 'qhover', 'qland'],
-  land: ['qland', 'qhover'],
+  hold: ['qloiter', 'qland'],
+  land: ['qland', 'qloiter'],
 }
 
 /** Depth is held by the pressure; the place only with a position. */
@@ -71,15 +72,23 @@ const PX4_FLYING: VehicleTraits = {
 
 const PX4_ROVER: VehicleTraits = { ...PX4_FLYING, takingOff: [], hold: ['auto_loiter'], land: [] }
 
-/** Modes that hold an altitude alone: the wind, or a stick, moves the vehicle on. */
-const DRIFTING: readonly string[] = ['alt_hold', 'qhover']
+/** Mode of a submarine that holds its depth alone: a current moves it on. */
+const DRIFTING = 'alt_hold'
 
 /**
- * True for a mode that makes a stop worse: a landing, which a failsafe may have begun, goes on rather
- * than drifting.
+ * True for a mode that makes a stop worse: a way to the surface, which a failsafe may have begun, goes
+ * on rather than drifting.
  */
 export const isWorse = ({ land }: VehicleTraits, mode: string, current: string): boolean =>
-  DRIFTING.includes(mode) && land[0] === current
+  mode === DRIFTING && land[0] === current
+
+/**
+ * True for a mode of a stop that may follow one of which nothing was heard. A vehicle answers each
+ * order, so that silence says that it hears none: when it hears again, holding its place is better
+ * than a landing that nothing but silence has begun.
+ */
+export const mayFollowSilence = ({ hold, land }: VehicleTraits, mode: string): boolean =>
+  hold.includes(mode) && !land.includes(mode) && mode !== DRIFTING
 
 export const traitsOf = ({ autopilot, vehicleClass, canHover }: VehicleKind): VehicleTraits => {
   if (autopilot === 'px4') return vehicleClass === 'rover' ? PX4_ROVER : PX4_FLYING

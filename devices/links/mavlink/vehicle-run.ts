@@ -10,7 +10,7 @@ import type { ModeWatch } from './mode-watch.ts'
 import { nameKnownMode } from './modes.ts'
 import { armingOf, type MavlinkOperation, modeOf } from './operations.ts'
 import { type StatusTexts, WARNING } from './status-texts.ts'
-import { isWorse, traitsOf } from './traits.ts'
+import { isWorse, mayFollowSilence, traitsOf } from './traits.ts'
 import type { Vehicle } from './vehicle.ts'
 import type { VehicleKind } from './vehicle-kind.ts'
 
@@ -53,7 +53,8 @@ export class VehicleRun {
   }
 
   /**
-   * Performs the first operation that the vehicle accepts and that has its effect.
+   * Performs the first operation that the vehicle accepts and that has its effect. After silence the
+   * next one is tried only while heartbeats arrive, and only where it keeps the place.
    * @throws ShoalError as the last one that was tried
    */
   async performFirst(
@@ -62,14 +63,17 @@ export class VehicleRun {
     signal: AbortSignal,
   ): Promise<void> {
     const tried = operations.filter((operation, index) => index === 0 || !this.#isWorse(operation))
-    for (const [index, operation] of tried.entries())
+    for (const [index, operation] of tried.entries()) {
+      const sinceMs = this.#parts.nowMs()
       try {
         await this.#perform(operation, bounds, signal)
         return
       } catch (error) {
-        const isRefused = error instanceof ShoalError && error.code === 'conflict'
-        if (signal.aborted || !isRefused || index === tried.length - 1) throw error
+        const next = tried[index + 1]
+        const mayGoOn = isRefusal(error) || (next && this.#mayFollowSilence(next, sinceMs))
+        if (signal.aborted || next === undefined || !mayGoOn) throw error
       }
+    }
   }
 
   get hasAsked(): boolean {
@@ -145,8 +149,17 @@ export class VehicleRun {
     return mode !== undefined && isWorse(traitsOf(this.kind), mode, current)
   }
 
+  #mayFollowSilence(next: MavlinkOperation, sinceMs: number): boolean {
+    const isHeard = (this.#parts.vehicle.heartbeatAtMs ?? 0) > sinceMs
+    const mode = this.#nameMode(next)
+    return isHeard && mode !== undefined && mayFollowSilence(traitsOf(this.kind), mode)
+  }
+
   #nameMode(operation: MavlinkOperation): string | undefined {
     const mode = modeOf(operation, this.kind)
     return mode === undefined ? undefined : nameKnownMode(this.kind, mode)
   }
 }
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ShoalError && error.code === 'conflict'

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
+import type { DeviceFailure } from '../../../devices/device-failure.ts'
 import type { DeviceLink, ExecuteContext } from '../../../devices/device-link.ts'
 import { MavlinkLinkConfig } from '../../../devices/links/mavlink/config.ts'
 import { parseConnection } from '../../../devices/links/mavlink/connection.ts'
@@ -25,7 +26,16 @@ import { CRITICAL_GATE } from '../../../shared/wire/plan-part.ts'
 import { type LinkBench, testDeviceLink } from '../../contracts/device-link.ts'
 import { createLinkContext } from '../../support/link-context.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { BRAKE, findUdpPort, GUIDED, LAND, LOITER, RTL, StandInCopter } from './stand-in-copter.ts'
+import {
+  BRAKE,
+  findUdpPort,
+  GUIDED,
+  LAND,
+  LOITER,
+  RTL,
+  STABILIZE,
+  StandInCopter,
+} from './stand-in-copter.ts'
 
 const GO_TO = { lat: 48.1003, lon: 11.5004, altitude_m: 20, speed_m_s: 3.3 }
 
@@ -46,6 +56,8 @@ const resolveHost = async (host: string): Promise<string> => {
 
 /** Monotonic clock that makes the waits for what never comes shorter. */
 const FAST = { nowMs: () => performance.now() * 5 }
+/** For tests of silence, which lasts through every repetition. */
+const FASTER = { nowMs: () => performance.now() * 20 }
 
 const openRig = async (t: Test, config: object = {}, context: object = {}): Promise<Rig> => {
   const port = await findUdpPort()
@@ -285,18 +297,6 @@ t.test('a refusal has the reason of the autopilot, joined from its chunks', asyn
   })
 })
 
-t.test('a command is sent again while nothing of it is seen, and a late answer counts', async t => {
-  const rig = await openRig(t, {}, FAST)
-  await waitForVehicle(rig)
-  rig.copter.answer = (_command, attempt) => (attempt < 2 ? undefined : 0)
-  await executeVerb(rig, 'set-mode', { mode: 'loiter' })
-  t.equal(rig.copter.received.length, 3)
-  await executeVerb(rig, 'arm', {})
-  t.equal(rig.copter.received.length, 6, 'the heartbeat says that it is not armed')
-  rig.copter.received.length = 0
-  rig.copter.answer = () => undefined
-  rig.copter.state.base_mode = 0xd1
-  await waitUntil('it is armed', () => rig.read('is_armed') === true)
 t.test('a text of the autopilot is cut in bytes, also within a character', async t => {
   const rig = await openRig(t)
   await waitForVehicle(rig)
@@ -310,6 +310,18 @@ t.test('a text of the autopilot is cut in bytes, also within a character', async
   t.equal(rig.read('warning'), text)
 })
 
+t.test('a command is sent again while nothing of it is seen, and a late answer counts', async t => {
+  const rig = await openRig(t, {}, FAST)
+  await waitForVehicle(rig)
+  rig.copter.answer = (_command, attempt) => (attempt < 2 ? undefined : 0)
+  await executeVerb(rig, 'set-mode', { mode: 'loiter' })
+  t.equal(rig.copter.received.length, 3)
+  await executeVerb(rig, 'arm', {})
+  t.equal(rig.copter.received.length, 6, 'the heartbeat says that it is not armed')
+  rig.copter.received.length = 0
+  rig.copter.answer = () => undefined
+  rig.copter.state.base_mode = 0xd1
+  await waitUntil('it is armed', () => rig.read('is_armed') === true)
   const taking = executeVerb(rig, 'set-mode', { mode: 'stabilize' })
   await waitUntil('the second attempt arrives', () => rig.copter.received.length > 1)
   rig.copter.state.custom_mode = 0
@@ -415,29 +427,47 @@ t.test('a stop goes down to the first mode that is accepted and has an effect', 
       sent: [
         { name: 'set-mode brake', answer: /refused/ },
         { name: 'set-mode loiter', answer: /refused/ },
-        { name: 'set-mode alt_hold', answer: 'accepted' },
+        { name: 'set-mode land', answer: 'accepted' },
       ],
     },
-    seen: { values: { mode: 'alt_hold', travelled_m: 0 } },
+    seen: { values: { mode: 'land' } },
   })
   t.match(await executeVerb(rig, 'hold', {}), { seen: { state: 'at_rest' } })
+  await fly(rig)
   rig.copter.state.custom_mode = LAND
   await waitUntil('a failsafe lands it', () => rig.read('mode') === 'land')
   t.match(await rig.link.stop(rig.deviceId, 'hold'), {
     asked: { sent: [{ name: /brake/ }, { name: /loiter/ }, { name: 'set-mode land' }] },
     seen: { values: { mode: 'land' } },
   })
-  rig.copter.answer = () => undefined
-  await fly(rig)
-  await t.rejects(rig.link.stop(rig.deviceId, 'land'), {
-    name: 'DeviceFailure',
-    reason: 'unconfirmed',
-    outcome: { asked: { sent: [{ name: 'set-mode land', answer: null }] } },
-  })
 })
 
+t.test(
+  'a stop that is not heard tries what keeps the place, and lands on a refusal only',
+  async t => {
+    const rig = await openRig(t, {}, FASTER)
+    await waitForVehicle(rig)
+    await fly(rig)
+    rig.copter.answer = () => undefined
+    const listAsked = async (behaviour: 'hold' | 'land') => {
+      const stopped = rig.link.stop(rig.deviceId, behaviour)
+      const { reason, outcome } = (await stopped.catch(error => error)) as DeviceFailure
+      t.equal(reason, 'unconfirmed')
+      return outcome.asked.sent
+    }
+    const [brake, loiter, land] = ['brake', 'loiter', 'land'].map(mode => ({
+      name: `set-mode ${mode}`,
+      answer: null,
+    }))
+    t.strictSame(await listAsked('hold'), [brake, loiter])
+    t.strictSame(await listAsked('land'), [land])
+    rig.copter.isSilent = true
+    t.strictSame(await listAsked('hold'), [brake], 'without a heartbeat nothing is tried instead')
+  },
+)
+
 t.test('a pilot who takes over while a stop is not answered is left alone', async t => {
-  const rig = await openRig(t, {}, FAST)
+  const rig = await openRig(t, {}, FASTER)
   await waitForVehicle(rig)
   await fly(rig)
   rig.copter.answer = () => undefined
@@ -446,7 +476,7 @@ t.test('a pilot who takes over while a stop is not answered is left alone', asyn
     reason: 'unconfirmed',
   })
   rig.copter.answer = () => 0
-  rig.copter.state.custom_mode = LOITER
+  rig.copter.state.custom_mode = STABILIZE
   await waitUntil('the pilot is seen', () => rig.read('is_taken_over') === true)
   const sent = rig.copter.received.length
   const again = rig.link.stop(rig.deviceId, 'hold', { isRepeated: true })
@@ -547,36 +577,6 @@ t.test('a climb has ended at its altitude and at rest', async t => {
   await climb
 })
 
-t.test('a launch that fails on the ground leaves nothing armed', async t => {
-  const rig = await openRig(t)
-  await waitForVehicle(rig)
-  rig.copter.answer = command => (command === 22 ? 4 : 0)
-  const launch = executeVerb(rig, 'launch', { altitude_m: 5 })
-  await t.rejects(launch, { name: 'DeviceFailure', message: /refused NAV_TAKEOFF: failed/ })
-  t.strictSame(rig.copter.listCommands(), ['176:4', '400', '22', '176:17', '400'])
-  t.equal(rig.read('is_armed'), false)
-})
-
-t.test('a vehicle sends what it is asked for, and is asked again when that ends', async t => {
-  const rig = await openRig(t)
-  await waitForVehicle(rig)
-  const { copter: vehicle } = rig
-  await waitUntil('all messages are asked for', () => vehicle.asked.size === 10)
-  t.strictSame(vehicle.heartbeats, [], 'a heartbeat is sent only where it is configured')
-  t.strictSame([...vehicle.senders], [243])
-  vehicle.reboot()
-  vehicle.asked.add(GLOBAL_POSITION_INT.id)
-  await waitUntil('it is asked after the restart', () => vehicle.asked.size === 10)
-  vehicle.asked.delete(GLOBAL_POSITION_INT.id)
-  await waitUntil('it is asked for what stopped', () => vehicle.asked.has(GLOBAL_POSITION_INT.id))
-})
-
-t.test('a vehicle is asked for groups only where single messages have no effect', t => {
-  const asked: number[] = []
-  const groups: number[] = []
-  const telemetry = new Telemetry({
-    requestInterval: id => void asked.push(id),
-    requestGroup: group => void groups.push(group),
 t.test('a take-off is carried out whose acknowledgements are lost or come late', async t => {
   const rig = await openRig(t)
   await waitForVehicle(rig)
@@ -610,6 +610,36 @@ t.test('a refusal of a take-off that was sent again is decided by what is seen',
   })
 })
 
+t.test('a launch that fails on the ground leaves nothing armed', async t => {
+  const rig = await openRig(t)
+  await waitForVehicle(rig)
+  rig.copter.answer = command => (command === 22 ? 4 : 0)
+  const launch = executeVerb(rig, 'launch', { altitude_m: 5 })
+  await t.rejects(launch, { name: 'DeviceFailure', message: /refused NAV_TAKEOFF: failed/ })
+  t.strictSame(rig.copter.listCommands(), ['176:4', '400', '22', '176:17', '400'])
+  t.equal(rig.read('is_armed'), false)
+})
+
+t.test('a vehicle sends what it is asked for, and is asked again when that ends', async t => {
+  const rig = await openRig(t)
+  await waitForVehicle(rig)
+  const { copter: vehicle } = rig
+  await waitUntil('all messages are asked for', () => vehicle.asked.size === 10)
+  t.strictSame(vehicle.heartbeats, [], 'a heartbeat is sent only where it is configured')
+  t.strictSame([...vehicle.senders], [243])
+  vehicle.reboot()
+  vehicle.asked.add(GLOBAL_POSITION_INT.id)
+  await waitUntil('it is asked after the restart', () => vehicle.asked.size === 10)
+  vehicle.asked.delete(GLOBAL_POSITION_INT.id)
+  await waitUntil('it is asked for what stopped', () => vehicle.asked.has(GLOBAL_POSITION_INT.id))
+})
+
+t.test('a vehicle is asked for groups only where single messages have no effect', t => {
+  const asked: number[] = []
+  const groups: number[] = []
+  const telemetry = new Telemetry({
+    requestInterval: id => void asked.push(id),
+    requestGroup: group => void groups.push(group),
   })
   for (let nowMs = 0; nowMs < 6000; nowMs += 500) telemetry.request('ardupilot', nowMs)
   t.strictSame(groups, [])

@@ -33,6 +33,7 @@ const DO_REPOSITION = 192
 const ARM_DISARM = 400
 const SET_MESSAGE_INTERVAL = 511
 const REQUEST_MESSAGE = 512
+export const STABILIZE = 0
 export const GUIDED = 4
 export const LOITER = 5
 export const BRAKE = 17
@@ -102,9 +103,11 @@ export class StandInCopter {
   answer: (command: number, attempt: number) => number | undefined = () => ACCEPTED
   /** True for a command that is acknowledged and has no effect. */
   ignores: (command: number) => boolean = () => false
-  isHanging = false
   /** True for a command whose acknowledgement never arrives. */
   losesAcks: (command: number) => boolean = () => false
+  isHanging = false
+  /** True for a vehicle that sends nothing. */
+  isSilent = false
   /** True for a vehicle that sends all messages unasked, since somebody else has asked before. */
   isStreaming = false
   #bootedAt = performance.now() - 60_000
@@ -157,11 +160,12 @@ export class StandInCopter {
   }
 
   acknowledge(command: number, result: number): void {
+    if (this.losesAcks(command)) return
     this.send(COMMAND_ACK, { command, result, target_system: 0 })
   }
 
-    if (this.losesAcks(command)) return
   sendBytes(bytes: Uint8Array): void {
+    if (this.isSilent) return
     this.#socket.send(bytes, this.#port, '127.0.0.1')
   }
 
