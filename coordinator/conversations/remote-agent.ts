@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ShoalError } from '../../shared/errors.ts'
+import type { readDocument } from '../../shared/foreign/read-document.ts'
 import { type AllowedTarget, allowsTarget, parseAllowed } from '../../shared/outbound/allow-list.ts'
 import type { Target } from '../../shared/outbound/judge.ts'
 import type { Sender } from '../outbound/sender.ts'
@@ -21,6 +22,7 @@ interface RemoteAgentParts {
   sender: Sender
   config: Pick<ConversationsConfig, 'agents' | 'agent_answer_bytes'>
   credentials: AgentCredentials
+  read?: typeof readDocument
   /** Rejects when the signal aborts. */
   wait?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>
 }
@@ -47,7 +49,7 @@ export class RemoteAgents {
   readonly #pending = new Set<Promise<unknown>>()
 
   constructor(parts: RemoteAgentParts) {
-    const { sender, config, credentials } = parts
+    const { sender, config, credentials, read } = parts
     this.#parts = parts
     this.#allowed = config.agents.flatMap(text => parseAllowed(text) ?? [])
     this.#rpc = createRemoteRpc({
@@ -55,6 +57,7 @@ export class RemoteAgents {
       admit: url => this.admit(url),
       credentials,
       maxAnswerBytes: config.agent_answer_bytes,
+      ...(read && { read }),
     })
   }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../shared/errors.ts'
+import { DocumentError } from '../../shared/foreign/document.ts'
 import { readDocument } from '../../shared/foreign/read-document.ts'
 import type { Target } from '../../shared/outbound/judge.ts'
 import { SendError } from '../../shared/outbound/send-error.ts'
@@ -12,6 +13,7 @@ interface RpcParts {
   admit: (url: string) => Target
   credentials: AgentCredentials
   maxAnswerBytes: number
+  read?: typeof readDocument
 }
 
 /** Requests to external agents. All methods throw ShoalError. */
@@ -35,7 +37,7 @@ const RpcAnswer = z.object({
 export type RpcAnswer = z.output<typeof RpcAnswer>
 
 export const createRemoteRpc = (parts: RpcParts): RemoteRpc => {
-  const { sender, admit, credentials, maxAnswerBytes } = parts
+  const { sender, admit, credentials, maxAnswerBytes, read = readDocument } = parts
 
   const send = async (
     { url, cardUrl }: { url: string; cardUrl: string },
@@ -52,12 +54,8 @@ export const createRemoteRpc = (parts: RpcParts): RemoteRpc => {
       throw createAgentUnavailableError(
         `the agent answered with status ${answer.status}${hintOf(answer.status)}`,
       )
-    try {
-      const read = await readDocument(answer.body, { format: 'json' })
-      return withoutSecrets(read, secretsIn(secrets))
-    } catch (cause) {
-      throw createAgentUnavailableError('the agent answered something that is no JSON', cause)
-    }
+    const document = await read(answer.body, { format: 'json' }).catch(rethrowDocumentError)
+    return withoutSecrets(document, secretsIn(secrets))
   }
 
   return {
@@ -74,7 +72,7 @@ export const createRemoteRpc = (parts: RpcParts): RemoteRpc => {
       })
       const parsed = RpcAnswer.safeParse(answer)
       if (parsed.success) return parsed.data
-      throw createAgentUnavailableError('the agent answered something that is no JSON-RPC')
+      throw createAgentUnavailableError('the agent answered something that is not JSON-RPC')
     },
   }
 }
@@ -110,6 +108,21 @@ const hintOf = (status: number): string =>
 export const createAgentUnavailableError = (message: string, cause?: unknown): ShoalError =>
   new ShoalError('cell_unavailable', message, cause === undefined ? {} : { cause })
 
+/** Time after which an answer is read again that waited behind too many documents. */
+const READ_RETRY_SECONDS = 10
+
+const rethrowDocumentError = (cause: unknown): never => {
+  if (!(cause instanceof DocumentError)) throw cause
+  if (cause.fault === 'damaged')
+    throw createAgentUnavailableError('the agent answered something that is not JSON', cause)
+  if (cause.fault !== 'busy')
+    throw createAgentUnavailableError(`the agent's answer ${cause.message}`, cause)
+  throw new ShoalError('rate_limited', `the agent's answer ${cause.message}`, {
+    retryAfterSeconds: READ_RETRY_SECONDS,
+    cause,
+  })
+}
+
 const rethrowSendError = (error: unknown): never => {
   if (!(error instanceof SendError)) throw error
   const options = { cause: error }
@@ -118,5 +131,11 @@ const rethrowSendError = (error: unknown): never => {
     throw new ShoalError('rate_limited', error.message, {
       retryAfterSeconds: Math.max(1, Math.ceil(error.retryAfterSeconds)),
     })
-  throw new ShoalError('cell_unavailable', `the agent was not reached: ${error.message}`, options)
+  throw new ShoalError('cell_unavailable', describeFailure(error), options)
 }
+
+/** An agent that answers slowly or too much was reached. */
+const describeFailure = ({ reason, message }: SendError): string =>
+  reason === 'timed_out' || reason === 'too_large'
+    ? `the agent answered too ${reason === 'too_large' ? 'much' : 'late'}: ${message}`
+    : `the agent was not reached: ${message}`

@@ -6,6 +6,8 @@ import { ConversationsConfig } from '../../../coordinator/conversations/conversa
 import { RemoteAgents } from '../../../coordinator/conversations/remote-agent.ts'
 import { Outbound } from '../../../coordinator/outbound/outbound-config.ts'
 import { createSender } from '../../../coordinator/outbound/sender.ts'
+import { DocumentError } from '../../../shared/foreign/document.ts'
+import { readDocument } from '../../../shared/foreign/read-document.ts'
 import { governanceScene } from '../../support/governance.ts'
 import { REFUSED_ADDRESSES } from '../../support/refused-addresses.ts'
 import { newerAgent, olderAgent } from '../../support/sdk-agents.ts'
@@ -45,11 +47,12 @@ const agent = async (t: Test, card: Card, answer: Answer, status = 200) => {
 }
 
 const signal = new AbortController().signal
-const agentsAt = (places: string[], settings: object = {}, allow = places) =>
+const agentsAt = (places: string[], settings: object = {}, allow = places, read = readDocument) =>
   new RemoteAgents({
     sender: createSender({ config: Outbound.parse({ allow, allow_http: true }) }),
     config: ConversationsConfig.parse({ agents: places, ...settings }),
     credentials: { headersFor: async () => ({}) },
+    read,
     wait: async () => {},
   })
 const done =
@@ -130,7 +133,7 @@ t.test('an agent that is temporarily unavailable is retried, but not forever', a
   t.equal(await agentsAt([slow.place]).ask(slow.card, 'x', signal), 'late')
   t.ok(slow.asked.slice(1).every(({ method }) => method === 'GetTask'))
   for (const [answers, message, methods] of [
-    [[], /no JSON-RPC/, ['GetTask', 'GetTask', 'GetTask', 'CancelTask']],
+    [[], /not JSON-RPC/, ['GetTask', 'GetTask', 'GetTask', 'CancelTask']],
     [[createEndedTask('TASK_STATE_FAILED')], /is failed/, ['GetTask', 'CancelTask']],
     [
       [{ error: { code: -32001, message: 'unknown task' } }],
@@ -154,11 +157,38 @@ t.test('an agent that redirects, refuses, or answers too much yields no answer',
   const large = await agent(t, NEWER, done('x'.repeat(5000)))
   await t.rejects(
     agentsAt([large.place], { agent_answer_bytes: 2000 }).ask(large.card, 'x', signal),
-    { code: 'cell_unavailable' },
+    { code: 'cell_unavailable', message: /too much: the answer has more than 2000 bytes/ },
   )
   const leaving = new AbortController()
   leaving.abort()
   await t.rejects(agentsAt([large.place]).ask(large.card, 'x', leaving.signal))
+})
+
+t.test('an answer that is not read is refused with the reason', async t => {
+  const values = await agent(t, NEWER, () => ({ result: Array(60_000).fill(0) }))
+  const deep = await agent(t, NEWER, () => ({
+    result: JSON.parse('['.repeat(99) + ']'.repeat(99)),
+  }))
+  for (const [{ place, card }, message] of [
+    [values, /answer has more than 50000 values/],
+    [deep, /answer nests deeper than 64/],
+  ] as const)
+    await t.rejects(agentsAt([place]).ask(card, 'x', signal), { code: 'cell_unavailable', message })
+  const page = createServer((_request, response) => response.end('<html>')).listen(0, '127.0.0.1')
+  t.teardown(() => page.close())
+  await once(page, 'listening')
+  const place = `127.0.0.1:${(page.address() as AddressInfo).port}`
+  await t.rejects(agentsAt([place]).ask(`http://${place}/card`, 'x', signal), {
+    message: /that is not JSON$/,
+  })
+  const busy = async () => {
+    throw new DocumentError('busy', 'waits behind too many others')
+  }
+  await t.rejects(agentsAt([place], {}, [place], busy).ask(`http://${place}/card`, 'x', signal), {
+    code: 'rate_limited',
+    message: /answer waits behind too many others/,
+    retryAfterSeconds: 10,
+  })
 })
 
 t.test('a card that names a forbidden address is not followed', async t => {
