@@ -4,7 +4,12 @@ import { mergeSharedEnvelopes } from '../../devices/envelope/merge-shared-envelo
 import { mergeScopes } from '../../discovery/merge-scopes.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import type { Signer } from '../../shared/signing.ts'
-import { SETTING_KEYS, withholdKeys } from '../../shared/wire/capability.ts'
+import {
+  FIRST_CAPABILITY,
+  listWithheld,
+  SETTING_KEYS,
+  withholdKeys,
+} from '../../shared/wire/capability.ts'
 import {
   DesiredBody,
   mergeDocuments,
@@ -35,6 +40,11 @@ export interface CellConfig {
   sources: ConfigDocument[]
   version: number
   document: Record<string, unknown>
+  /**
+   * Keys of the document that the cell is not sent, with the capability level that each needs;
+   * undefined until the cell has announced itself to this coordinator.
+   */
+  withheld: { key: string; level: number }[] | undefined
   /** Cell's latest report; undefined if none has come since this coordinator started. */
   reported: (ReportedBody & { at: number }) | undefined
 }
@@ -46,8 +56,8 @@ interface ConfigsParts {
   models?: Pick<Models, 'settingsFor' | 'version' | 'changes' | 'look'>
   /** Undefined for a cell that is not enrolled. */
   tagsOf: (cellId: string) => Promise<readonly string[] | undefined>
-  /** Capability level that a cell has announced. */
-  capability: (cellId: string) => number
+  /** Capability level that a cell has announced; undefined before. */
+  capability: (cellId: string) => number | undefined
   /** Cells that are connected. */
   here: () => Iterable<string>
   publish: (cellId: string, desired: DesiredBody) => Promise<void>
@@ -118,6 +128,8 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       configKeyOf('cell', cellId),
     ]
     const sources = keys.flatMap(key => documents.get(key) ?? [])
+    const document = mergeSources(sources.map(({ document }) => document))
+    const level = parts.capability(cellId)
     return {
       tags,
       sources,
@@ -126,7 +138,8 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
         documents.get(EGRESS_KEY)?.version ?? 0,
         ...sources.map(({ version }) => version),
       ),
-      document: mergeSources(sources.map(({ document }) => document)),
+      document,
+      withheld: level === undefined ? undefined : listWithheld(document, SETTING_KEYS, level),
       reported: reports.get(cellId),
     }
   }
@@ -139,7 +152,8 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     const downloads = readEgress() === 'off' && { downloads: 'off' }
     const document = { ...shown, ...(models && { models: { ...models, ...downloads } }) }
     const { document: checked } = DesiredBody.parse({ version, document })
-    const known = withholdKeys(checked, SETTING_KEYS, parts.capability(cellId))
+    const level = parts.capability(cellId) ?? FIRST_CAPABILITY
+    const known = withholdKeys(checked, SETTING_KEYS, level)
     const wanted = { version, document: known, cell_id: cellId, issued_at: now() }
     const named = answers === undefined ? wanted : { ...wanted, answers }
     await parts.publish(cellId, signDesired(named, parts.signer))

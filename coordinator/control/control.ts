@@ -74,8 +74,11 @@ export const createControl = async (parts: ControlParts): Promise<ControlPlane> 
     return key
   }
 
-  const capability = (cellId: string): number =>
-    fleet.cell(cellId)?.announce?.capability ?? FIRST_CAPABILITY
+  const findCapability = (cellId: string): number | undefined => {
+    const announce = fleet.cell(cellId)?.announce
+    return announce && (announce.capability ?? FIRST_CAPABILITY)
+  }
+  const capability = (cellId: string): number => findCapability(cellId) ?? FIRST_CAPABILITY
 
   const findStop: CommandAdmissionParts['findStop'] = (cellId, deviceId) => {
     const devices = fleet.cell(cellId)?.announce?.devices
@@ -102,7 +105,7 @@ export const createControl = async (parts: ControlParts): Promise<ControlPlane> 
     signer,
     ...(parts.models && { models: parts.models }),
     tagsOf,
-    capability,
+    capability: findCapability,
     here: function* () {
       for (const { id } of fleet.cells()) if (isHere(id)) yield id
     },

@@ -1,4 +1,5 @@
 import { ShoalError } from '../../shared/errors.ts'
+import { FIRST_CAPABILITY } from '../../shared/wire/capability.ts'
 import type { DeviceProfileFacts } from '../../shared/wire/device.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Events } from '../events/bus.ts'
@@ -71,6 +72,11 @@ export class Devices {
   profile({ cellId, facts }: Pick<Device, 'cellId' | 'facts'>): DeviceProfileFacts | undefined {
     const profiles = this.#parts.fleet.cell(cellId)?.announce?.device_profiles ?? []
     return profiles.find(({ profile }) => profile === facts.profile)
+  }
+
+  /** Capability level of the cell of a device. */
+  level({ cellId }: Pick<Device, 'cellId'>): number {
+    return this.#parts.fleet.cell(cellId)?.announce?.capability ?? FIRST_CAPABILITY
   }
 
   /** Newest readings of a device; undefined until its cell has sent any. */

@@ -1,4 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
+import { CAPABILITY } from '../../shared/wire/capability.ts'
+import { HEADER_CAPABILITY } from '../../shared/wire/link.ts'
 import type { AnswerListener, CellLink, CellRequest } from './cell-link.ts'
 import type { Fleet } from './fleet.ts'
 import { HeldPieces } from './held-pieces.ts'
@@ -54,7 +56,7 @@ export const requestFor = ({ path, body }: CellQuestion): CellRequest =>
     : {
         method: 'POST',
         path,
-        headers: { 'content-type': 'application/json' },
+        headers: { 'content-type': 'application/json', [HEADER_CAPABILITY]: String(CAPABILITY) },
         body: Buffer.from(JSON.stringify(body)),
       }
 

@@ -2,7 +2,9 @@ import type { IncomingMessage, OutgoingHttpHeaders, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../shared/errors.ts'
+import { CAPABILITY } from '../../shared/wire/capability.ts'
 import {
+  HEADER_CAPABILITY,
   HEADER_LINKED,
   HEADER_REPLICA,
   LINK_PATH,
@@ -113,5 +115,6 @@ const switchingHead = (protocol: string, replicaId: string): string =>
     `Upgrade: ${protocol}`,
     'Connection: Upgrade',
     `${HEADER_REPLICA}: ${replicaId}`,
+    `${HEADER_CAPABILITY}: ${CAPABILITY}`,
     '\r\n',
   ].join('\r\n')

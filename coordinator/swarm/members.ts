@@ -1,6 +1,7 @@
 import type { Point } from '../../devices/swarm/formation.ts'
 import type { FormationUnit } from '../../devices/swarm/planned-formation.ts'
 import { MAX_SITE_M } from '../../devices/swarm/site-frame.ts'
+import { NEEDS } from '../../shared/wire/capability.ts'
 import type { DeviceKind } from '../../shared/wire/device.ts'
 import type { Frame, SafetyEnvelope } from '../../shared/wire/safety-envelope.ts'
 import { type Device, reasonOf } from '../devices/device.ts'
@@ -48,6 +49,8 @@ export interface Candidate {
   readings: DeviceReadings | undefined
   /** Names of its verbs; undefined while its cell has not announced itself to this coordinator. */
   verbs: readonly string[] | undefined
+  /** Capability level of its cell. */
+  level: number
   /** Speeds that its verb for a position accepts. */
   speeds?: { min_m_s?: number | undefined; max_m_s?: number | undefined } | undefined
   /** Reason of the e-stop that holds it. */
@@ -141,6 +144,11 @@ const findExclusion = (
   if (isInFormation) return ['busy', 'it is part of a formation that runs']
   if (frameOf(readings) === 'wgs84' && !hasOrigin)
     return ['other_frame', describeMissingOrigin(site)]
+  if (frameOf(readings) === 'wgs84' && candidate.level < NEEDS.globe)
+    return [
+      'other_frame',
+      `its position is on the globe, and its cell has capability level ${candidate.level}; formations there need level ${NEEDS.globe}, update its daemon`,
+    ]
   return findUnfit(device, readings, place)
 }
 

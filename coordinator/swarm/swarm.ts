@@ -34,7 +34,7 @@ export interface SwarmMembers {
 
 interface SwarmParts {
   config: SwarmConfig
-  devices: Pick<Devices, 'find' | 'list' | 'profile' | 'state'>
+  devices: Pick<Devices, 'find' | 'level' | 'list' | 'profile' | 'state'>
   stops: Pick<Stops, 'findCovering'>
   formations: Pick<Formations, 'listOpen'>
 }
@@ -113,6 +113,7 @@ export class Swarm {
       device,
       readings: devices.state(device),
       verbs: verbs?.map(({ verb }) => verb),
+      level: devices.level(device),
       speeds: readSpeeds(verbs?.find(({ verb }) => MOVE_VERBS.includes(verb))),
       estop: stops.findCovering({ cellId, deviceId, site: facts.site })?.reason,
       isInFormation: taken.has(deviceId),

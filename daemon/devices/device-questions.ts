@@ -7,16 +7,16 @@ import type { DeviceQuestion, DeviceQuestionContext } from './questions/device-q
 /** Answers the questions about devices of the list. */
 export const createDeviceQuestions = (
   questions: readonly DeviceQuestion[],
-  context: Omit<DeviceQuestionContext, 'signal'>,
+  context: Omit<DeviceQuestionContext, 'signal' | 'level'>,
 ): Question => ({
   prefix: DEVICE_QUESTION_PATH,
-  async *ask(name, given, signal) {
+  async *ask(name, given, signal, level) {
     const question = questions.find(one => one.name === name)
     if (question === undefined)
       throw new ShoalError('not_found', `this cell answers no question ${name} about devices`)
     const input = question.input.safeParse(given)
     if (!input.success)
       throw new ShoalError('invalid_request', firstIssue(input.error, given).message)
-    yield* question.ask(input.data, { ...context, signal })
+    yield* question.ask(input.data, { ...context, signal, level })
   },
 })

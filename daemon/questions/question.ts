@@ -6,7 +6,8 @@ export interface Question {
   prefix: string
   /**
    * Starts with the first read, and stops when the reader leaves or the signal aborts.
+   * @param level capability level of the coordinator that asks
    * @throws ShoalError not_found, invalid_request or rate_limited
    */
-  ask(name: string, input: unknown, signal: AbortSignal): AsyncIterable<AnswerEvent>
+  ask(name: string, input: unknown, signal: AbortSignal, level: number): AsyncIterable<AnswerEvent>
 }

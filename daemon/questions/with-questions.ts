@@ -1,5 +1,7 @@
 import { errorBody, httpStatus, retryAfterOf, ShoalError } from '../../shared/errors.ts'
 import { QUESTION_MAX_BYTES } from '../../shared/wire/answer-events.ts'
+import { readCapability } from '../../shared/wire/capability.ts'
+import { HEADER_CAPABILITY } from '../../shared/wire/link.ts'
 import {
   type HttpRequest,
   type HttpResponse,
@@ -32,7 +34,8 @@ type Answer = (question: Question, request: HttpRequest, response: HttpResponse)
 const answerOnce: Answer = async (question, request, response) => {
   request.resume()
   const { name, input } = parseUrl(question, request)
-  for await (const event of question.ask(name, parseInput(input), createGoneSignal(response)))
+  const gone = createGoneSignal(response)
+  for await (const event of question.ask(name, parseInput(input), gone, levelOf(request)))
     if (event.type === 'item') return sendJson(response, event.value)
   throw new ShoalError('internal', 'the question returned no answer')
 }
@@ -41,10 +44,12 @@ const answerWithEvents: Answer = async (question, request, response) => {
   const gone = createGoneSignal(response)
   const { name } = parseUrl(question, request)
   const input = await readJson(request, QUESTION_MAX_BYTES)
-  await streamEvents(response, question.ask(name, input, gone), gone)
+  await streamEvents(response, question.ask(name, input, gone, levelOf(request)), gone)
 }
 
 const ANSWERS: Readonly<Record<string, Answer>> = { GET: answerOnce, POST: answerWithEvents }
+
+const levelOf = ({ headers }: HttpRequest): number => readCapability(headers[HEADER_CAPABILITY])
 
 const parseUrl = ({ prefix }: Question, { url = '' }: HttpRequest) => {
   const [path = '', query] = url.split('?', 2)

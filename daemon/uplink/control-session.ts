@@ -1,3 +1,4 @@
+import { BIRTH_KEYS, withholdKeys } from '../../shared/wire/capability.ts'
 import { type Envelope, envelope, type StateBody } from '../../shared/wire/envelope.ts'
 import type { Sample } from '../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
@@ -9,6 +10,8 @@ import type { Batch } from './spool.ts'
 interface ControlSessionOptions {
   /** Id of the coordinator on the other side. */
   replica: string
+  /** Its capability level. */
+  capability: number
   mqtt: Pick<MqttSession, 'publish' | 'offer' | 'end'>
   identity: Pick<Identity, 'cell_id' | 'epoch'>
   /** Called with every message just before it is sent. */
@@ -72,7 +75,8 @@ export class ControlSession {
   }
 
   #envelope(name: TopicName, body: unknown): Envelope {
-    const { cell_id, epoch } = this.#options.identity
-    return envelope(cell_id, epoch, name, body)
+    const { identity, capability } = this.#options
+    const known = name === 'birth' ? withholdKeys(body as object, BIRTH_KEYS, capability) : body
+    return envelope(identity.cell_id, identity.epoch, name, known)
   }
 }

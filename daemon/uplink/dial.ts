@@ -3,8 +3,10 @@ import https from 'node:https'
 import type { Socket } from 'node:net'
 import { ShoalError } from '../../shared/errors.ts'
 import { REPLICA_ID } from '../../shared/ids.ts'
+import { readCapability } from '../../shared/wire/capability.ts'
 import {
   HEADER_BOOT_ID,
+  HEADER_CAPABILITY,
   HEADER_LINKED,
   HEADER_PROBE,
   HEADER_REPLICA,
@@ -37,6 +39,8 @@ interface DialledSocket {
   socket: Socket
   /** Id of the coordinator that answered; undefined for an older one, which is the only one. */
   replica: string | undefined
+  /** Capability level of that coordinator. */
+  capability: number
 }
 
 /**
@@ -73,6 +77,7 @@ const upgrade = (target: URL, options: DialOptions): Promise<DialledSocket> =>
         return resolve({
           socket: prepareSocket(socket as Socket, head),
           replica: replicaOf(response),
+          capability: readCapability(response.headers[HEADER_CAPABILITY]),
         })
       socket.destroy()
       reject(

@@ -191,7 +191,7 @@ export class Uplink implements Service {
   ): Promise<void> {
     await this.#backlog.open()
     const { identity, connectTimeoutSeconds, onSend } = this.#options
-    const { socket, replica } = await dial({
+    const { socket, replica, capability } = await dial({
       url,
       path: MQTT_PATH,
       protocol: MQTT_PROTOCOL,
@@ -209,7 +209,7 @@ export class Uplink implements Service {
         hasReplicas: replica !== undefined,
         onMessage: message => this.#listeners.receive(message, id),
       })
-      session = new ControlSession({ replica: id, mqtt, identity, onSend })
+      session = new ControlSession({ replica: id, capability, mqtt, identity, onSend })
       await this.#use(session, mqtt, onUp, signal)
     } finally {
       signal.removeEventListener('abort', stop)

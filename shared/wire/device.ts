@@ -92,8 +92,8 @@ export const DeviceFacts = z.object({
   reason: z.string().max(300).nullable(),
   /** False for a device that accepts no commands, such as a printer that is locked by its vendor. */
   writable: z.boolean(),
-  /** Limits in force, merged to the most restrictive; a verb may add to them. */
-  envelope: MergedSafetyEnvelope,
+  /** Limits in force, merged to the most restrictive; a verb may add to them. Later ones are dropped. */
+  envelope: MergedSafetyEnvelope.strip(),
   /** A stop that was not confirmed by rest, and is repeated; absent without one. */
   unconfirmed_stop: UnconfirmedStop.exactOptional(),
 })

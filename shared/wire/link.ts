@@ -31,6 +31,11 @@ export const HEADER_BOOT_ID = 'x-shoal-boot-id'
  */
 export const HEADER_REPLICA = 'x-shoal-replica'
 /**
+ * Capability level of the coordinator, on the 101 of both upgrades and on questions with a body;
+ * see `capability.ts`. An older coordinator sends none.
+ */
+export const HEADER_CAPABILITY = 'x-shoal-capability'
+/**
  * Ids of the coordinators to which this plane of the cell is connected already, on an upgrade; see
  * `replicas.ts`. One of them answers 409 `conflict`.
  */

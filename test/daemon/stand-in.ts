@@ -7,8 +7,10 @@ import { pino } from 'pino'
 import { createHealth } from '../../daemon/health.ts'
 import { newId } from '../../shared/ids.ts'
 import type { Wait } from '../../shared/wait.ts'
+import { CAPABILITY } from '../../shared/wire/capability.ts'
 import { type Envelope, envelope } from '../../shared/wire/envelope.ts'
 import {
+  HEADER_CAPABILITY,
   HEADER_LINKED,
   HEADER_REPLICA,
   LINK_PROTOCOL,
@@ -42,9 +44,12 @@ export interface StandInMessage {
 
 /**
  * As much of a coordinator as a cell sees: enrolment is left to the tests that need it. Without a
- * replica id it is one of an older version.
+ * replica id or a capability level it is one of an older version.
  */
-export const standIn = async (replica?: string) => {
+export const standIn = async (
+  replica?: string,
+  { capability }: { capability?: number | undefined } = { capability: CAPABILITY },
+) => {
   const broker = await Aedes.createBroker()
   const heard: StandInMessage[] = []
   const sockets = new Set<Socket>()
@@ -87,6 +92,7 @@ export const standIn = async (replica?: string) => {
     const linked = request.headers[HEADER_LINKED] as string | undefined
     state.upgrades.push({ protocol: request.headers.upgrade, linked })
     const named = replica === undefined ? '' : `${HEADER_REPLICA}: ${replica}\r\n`
+    const level = capability === undefined ? '' : `${HEADER_CAPABILITY}: ${capability}\r\n`
     if (replica !== undefined && parseLinked(linked).includes(replica)) {
       const body = JSON.stringify({ error: { message: 'connected already', code: 'conflict' } })
       const length = `Content-Length: ${Buffer.byteLength(body)}\r\n`
@@ -103,7 +109,7 @@ export const standIn = async (replica?: string) => {
     }
     const protocol = request.headers.upgrade
     socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${protocol}\r\nConnection: Upgrade\r\n${named}\r\n`,
+      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: ${protocol}\r\nConnection: Upgrade\r\n${named}${level}\r\n`,
     )
     if (protocol === MQTT_PROTOCOL) broker.handle(socket, request)
     if (protocol === LINK_PROTOCOL)

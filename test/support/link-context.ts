@@ -7,6 +7,7 @@ import type { HostedDevice } from '../../daemon/devices/hosted-device.ts'
 import { MqttBridge } from '../../daemon/devices/mqtt/mqtt-bridge.ts'
 import type { DeviceQuestionContext } from '../../daemon/devices/questions/device-question.ts'
 import type { LinkContext } from '../../devices/device-link.ts'
+import { CAPABILITY } from '../../shared/wire/capability.ts'
 
 /** Context of a link whose scope is the loopback; its folder is removed when the test ends. */
 export const createLinkContext = (
@@ -40,6 +41,7 @@ export const createQuestionContext = (
   },
   mqtt: new MqttBridge({ context, listBrokers: () => [] }),
   signal,
+  level: CAPABILITY,
 })
 
 /** A signal that aborts when the test ends. */

@@ -1,5 +1,6 @@
 import { type MergedEnvelope, mergeEnvelopes } from '../../../devices/envelope/merge-envelopes.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { isKnownLimit } from '../../../shared/wire/capability.ts'
 import {
   DEVICE_ENVELOPE,
   DeviceEnvelopeInput,
@@ -12,10 +13,11 @@ import { defineDeviceQuestion } from './device-question.ts'
 export default defineDeviceQuestion({
   name: DEVICE_ENVELOPE,
   input: DeviceEnvelopeInput,
-  async *ask({ device_id }, { host }) {
+  async *ask({ device_id }, { host, level }) {
     const hosted = host.find(device_id)
     if (hosted === undefined) throw new ShoalError('not_found', `this cell has no ${device_id}`)
-    yield { type: 'item', value: { bounds: listBounds(hosted) } }
+    const bounds = listBounds(hosted).filter(({ limit }) => isKnownLimit(limit, level))
+    yield { type: 'item', value: { bounds } }
   },
 })
 

@@ -11,6 +11,8 @@ export interface DeviceQuestionContext extends LinkContext {
   mqtt: MqttBridge
   /** Aborts when the reader leaves. */
   signal: AbortSignal
+  /** Capability level of the coordinator that asks. */
+  level: number
 }
 
 /** A question about devices: a name below `/device/`, its input, and its answers. */

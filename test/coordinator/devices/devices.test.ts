@@ -211,62 +211,73 @@ for (const [engine, skip, placeFor] of places)
     })
   })
 
-t.test('a device of a birth that could answer for another is refused, and the rest served', t => {
-  const [rover, drone] = [createDeviceFacts('rover'), createDeviceFacts('drone')]
-  const heard: { announced?: string[]; refused?: readonly object[] } = {}
-  const inbox = createInbox({
-    fleet: {
-      birth: (_cell, _epoch, { devices = [] }) => {
-        heard.announced = devices.map(({ name }) => name)
+t.test(
+  'a device of a birth that could answer for another, or that nobody can read, is refused alone',
+  t => {
+    const [rover, drone] = [createDeviceFacts('rover'), createDeviceFacts('drone')]
+    const heard: { announced?: string[]; refused?: readonly object[] } = {}
+    const inbox = createInbox({
+      fleet: {
+        birth: (_cell, _epoch, { devices = [] }) => {
+          heard.announced = devices.map(({ name }) => name)
+        },
+        state: () => {},
+        sample: () => {},
       },
-      state: () => {},
-      sample: () => {},
-    },
-    logger: silent,
-    onBirth: () => {},
-    devices: {
-      onStates: () => {},
-      onRefused: (_cell, refused) => {
-        heard.refused = refused
+      logger: silent,
+      onBirth: () => {},
+      devices: {
+        onStates: () => {},
+        onRefused: (_cell, refused) => {
+          heard.refused = refused
+        },
       },
-    },
-  })
-  const cell = newId('cell')
-  const forged = [
-    { ...rover, device_id: 'rover-1' },
-    { ...rover, device_id: 'dev_rover' },
-    { ...rover, device_id: rover.device_id.toUpperCase() },
-    { ...createDeviceFacts('twin'), device_id: drone.device_id },
-    createDeviceFacts(rover.device_id),
-  ]
-  const body = announceDevices([drone, ...forged, rover])
-  const birth = {
-    v: 1,
-    id: randomId(),
-    sender: cell,
-    epoch: 1,
-    at: Date.now(),
-    type: 'birth',
-    body,
-  }
-  inbox('birth', cell, Buffer.from(JSON.stringify(birth)))
-  t.strictSame(heard.announced, ['drone', 'rover'])
-  t.match(heard.refused, [
-    { name: '"rover"', reason: /"rover-1" is not dev_/ },
-    { reason: /"dev_rover" is not dev_/ },
-    { reason: /is not dev_/ },
-    { name: '"twin"', reason: /another device of the cell has its id/ },
-    { reason: /its name has the form of the id/ },
-  ])
-  const known = { cellId: 'victim', alsoOn: [] } as unknown as Device
-  const [alert] = observeRefused({
-    cells: [{ id: cell, presence: 'ready', announce: announceDevices([drone]) }],
-    registry: { get: () => known },
-    refused: new Map([[cell, heard.refused as RefusedDevice[]]]),
-  })
-  t.match(alert, { rule: 'device_refused', cellId: cell, message: /"rover-1" .*and 1 more$/ })
-  t.end()
-})
+    })
+    const cell = newId('cell')
+    const forged = [
+      { ...rover, device_id: 'rover-1' },
+      { ...rover, device_id: 'dev_rover' },
+      { ...rover, device_id: rover.device_id.toUpperCase() },
+      { ...createDeviceFacts('twin'), device_id: drone.device_id },
+      createDeviceFacts(rover.device_id),
+      { ...createDeviceFacts('boat'), profile: 'boat' },
+      { ...createDeviceFacts('kite'), available: 'soon' } as unknown as DeviceFacts,
+    ]
+    const later = { ...drone, envelope: { max_speed_m_s: 2, max_depth_m: 40 } }
+    const announced = announceDevices([later, ...forged, rover])
+    const [profile] = announced.device_profiles ?? []
+    const boat = { ...profile, profile: 'boat', kind: 'boat' }
+    const body = { ...announced, device_profiles: [profile, boat] }
+    const birth = {
+      v: 1,
+      id: randomId(),
+      sender: cell,
+      epoch: 1,
+      at: Date.now(),
+      type: 'birth',
+      body,
+    }
+    inbox('birth', cell, Buffer.from(JSON.stringify(birth)))
+    t.strictSame(heard.announced, ['drone', 'rover'])
+    t.match(heard.refused, [
+      { name: '"rover"', reason: /"rover-1" is not dev_/ },
+      { reason: /"dev_rover" is not dev_/ },
+      { reason: /is not dev_/ },
+      { name: '"twin"', reason: /another device of the cell has its id/ },
+      { reason: /its name has the form of the id/ },
+      { name: '"boat"', reason: /its profile is unknown: kind/ },
+      { name: '"kite"', reason: /available: / },
+    ])
+    const known = { cellId: 'victim', alsoOn: [] } as unknown as Device
+    const [alert] = observeRefused({
+      cells: [{ id: cell, presence: 'ready', announce: announceDevices([drone]) }],
+      registry: { get: () => known },
+      refused: new Map([[cell, heard.refused as RefusedDevice[]]]),
+    })
+    t.match(alert, { rule: 'device_refused', cellId: cell, message: /"rover-1" .*and 3 more$/ })
+    t.end()
+  },
+)
 
 t.test('a reference to a device', async t => {
   const unit = (name: string, own: object = {}) => ({

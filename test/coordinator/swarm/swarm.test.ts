@@ -14,6 +14,7 @@ import {
   judgeCandidate,
 } from '../../../coordinator/swarm/members.ts'
 import { planSwarm } from '../../../coordinator/swarm/plan-swarm.ts'
+import { CAPABILITY, NEEDS } from '../../../shared/wire/capability.ts'
 import type { FormationParams } from '../../../shared/wire/formation.ts'
 
 const START = 100_000
@@ -76,6 +77,7 @@ const createCandidate = (
     ),
   } as DeviceReadings,
   verbs: ['move-to'],
+  level: CAPABILITY,
   estop: undefined,
   isInFormation: false,
   ...changes,
@@ -127,6 +129,8 @@ t.test('a vehicle on the globe takes part by the origin of its site', async t =>
     ['no_position', globe(Number.NaN)],
   ] as const)
     t.match(judge(candidate), { reason, isUnseen: !['busy', 'not_flying'].includes(reason) })
+  const older = judge({ ...globe(50.001), level: NEEDS.globe - 1 })
+  t.match(older, { reason: 'other_frame', message: /update its daemon/ })
   const plane = globe(50)
   Object.assign(plane.device.facts, { profile: 'plane' })
   t.match(judge(plane), { reason: 'not_movable', message: /circles/ })

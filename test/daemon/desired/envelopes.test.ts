@@ -5,7 +5,7 @@ import { readSharedEnvelopes, writeDesired } from '../../../daemon/desired/desir
 import { settingsOf } from '../../../daemon/desired/settings.ts'
 import { LiveSettings } from '../../../daemon/live-settings.ts'
 import { DesiredService } from '../../../daemon/services/desired.ts'
-import { SETTING_KEYS, withholdKeys } from '../../../shared/wire/capability.ts'
+import { listWithheld, SETTING_KEYS, withholdKeys } from '../../../shared/wire/capability.ts'
 import type { Envelope } from '../../../shared/wire/envelope.ts'
 import type { ReceivedEnvelopes, SharedEnvelopes } from '../../../shared/wire/safety-envelope.ts'
 import { silent } from '../../support/cell.ts'
@@ -101,3 +101,31 @@ t.test('a cell below level 6 gets no limits, which it would refuse', async t => 
   t.strictSame(withholdKeys(document, SETTING_KEYS, 5), { tags: ['a'] })
   t.strictSame(withholdKeys(document, SETTING_KEYS, 6), document)
 })
+
+t.test(
+  'a cell below level 9 gets the limits without those in volts, and the others hold',
+  async t => {
+    const volts = { min_battery_to_start_volts: 14, min_battery_to_continue_volts: 13 }
+    const document = {
+      envelopes: {
+        fleet: { max_speed_m_s: 1, ...volts },
+        sites: { hall: { ...volts }, yard: { min_separation_m: 2, ...volts } },
+      },
+    }
+    const older = withholdKeys(document, SETTING_KEYS, 8)
+    t.strictSame(older, {
+      envelopes: {
+        fleet: { max_speed_m_s: 1 },
+        sites: { hall: {}, yard: { min_separation_m: 2 } },
+      },
+    })
+    t.equal(withholdKeys(document, SETTING_KEYS, 9), document)
+    t.strictSame(
+      listWithheld(document, SETTING_KEYS, 8).filter(({ key }) => key.includes('start')),
+      ['fleet', 'sites.hall', 'sites.yard'].map(place => ({
+        key: `envelopes.${place}.min_battery_to_start_volts`,
+        level: 9,
+      })),
+    )
+  },
+)

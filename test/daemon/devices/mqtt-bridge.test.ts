@@ -7,6 +7,7 @@ import { createPublishVerb } from '../../../daemon/devices/mqtt/publish-verb.ts'
 import { DEVICE_QUESTIONS } from '../../../daemon/devices/questions/index.ts'
 import { createHostResolver, type Lookup } from '../../../daemon/devices/resolve-host.ts'
 import type { BrokerConfig } from '../../../devices/mqtt/broker-config.ts'
+import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import type { MqttSubscribeEvent } from '../../../shared/wire/mqtt-bridge.ts'
 import { createEnd, createLinkContext } from '../../support/link-context.ts'
 import { mosquittoMissing } from '../../support/mosquitto.ts'
@@ -28,7 +29,7 @@ const openCell = (t: Test, config: BrokerConfig, scope: string[] = [], lookUp?: 
   })
   const questions = createDeviceQuestions(DEVICE_QUESTIONS, { ...context, host, mqtt })
   const read = async function* (name: string, input: object, signal = createEnd(t)) {
-    for await (const event of questions.ask(name, input, signal))
+    for await (const event of questions.ask(name, input, signal, CAPABILITY))
       if (event.type === 'item') yield event.value as MqttSubscribeEvent
   }
   const ask = async (name: string, input: object) => {

@@ -2,15 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import * as z from 'zod'
 import { KnownCoordinators } from '../../../daemon/coordinators/known-coordinators.ts'
 import { announceService } from '../../../daemon/services/announce.ts'
 import { Nudge } from '../../../daemon/uplink/nudge.ts'
 import { Uplink, type UplinkOptions } from '../../../daemon/uplink/uplink.ts'
 import { newId } from '../../../shared/ids.ts'
 import { Announce } from '../../../shared/wire/announce.ts'
+import { DeviceFacts } from '../../../shared/wire/device.ts'
 import { Envelope, envelope } from '../../../shared/wire/envelope.ts'
+import { MergedSafetyEnvelope } from '../../../shared/wire/safety-envelope.ts'
 import { HistoryBody, type Sample } from '../../../shared/wire/telemetry.ts'
 import { topicFor } from '../../../shared/wire/topics.ts'
+import { announceDevices, createDeviceFacts } from '../../support/device-facts.ts'
 import {
   logger,
   newHealth,
@@ -54,6 +58,20 @@ const about: Announce = {
   engines: [],
   tags: [],
 }
+
+/** Birth as a coordinator of level 8 reads it: it refuses the whole one for an unknown limit. */
+const OlderAnnounce = Announce.extend({
+  devices: z.array(
+    DeviceFacts.extend({
+      envelope: z.strictObject(
+        MergedSafetyEnvelope.omit({
+          min_battery_to_start_volts: true,
+          min_battery_to_continue_volts: true,
+        }).shape,
+      ),
+    }),
+  ),
+})
 
 /** A running uplink with an announcing service; everything is let go at the end of the test. */
 const cell = async (
@@ -137,6 +155,23 @@ t.test('uplink', async t => {
     t.strictSame(Announce.parse(coordinator.heard[0]?.message.body), about)
     t.strictSame(coordinator.heard[1]?.message.body, { state: 'ready' })
     t.strictSame(coordinator.heard[2]?.message.body, sample(1))
+  })
+
+  t.test('a coordinator that knows no limits in volts gets a birth without them', async t => {
+    const envelope = { max_speed_m_s: 1, min_battery_to_start_volts: 14.2 }
+    const announced = { ...about, ...announceDevices([createDeviceFacts('drone', { envelope })]) }
+    const [older, newer] = await Promise.all([standIn(undefined, {}), standIn()])
+    const bodies = [older, newer].map(async coordinator => {
+      const { change } = await cell(t, coordinator)
+      await waitUntilTrue(() => heardOf(coordinator, 'state').length > 0)
+      const before = heardOf(coordinator, 'birth').length
+      change(announced)
+      await waitUntilTrue(() => heardOf(coordinator, 'birth').length > before)
+      return heardOf(coordinator, 'birth').at(-1)?.message.body
+    })
+    t.match(OlderAnnounce.parse(await bodies[0]), { devices: [{ envelope: { max_speed_m_s: 1 } }] })
+    t.notOk(OlderAnnounce.safeParse(await bodies[1]).success)
+    t.match(Announce.parse(await bodies[1]), { devices: [{ envelope }] })
   })
 
   t.test('ignores retained messages', async t => {

@@ -43,8 +43,8 @@ const moduleQuestions = () => {
   )
   const [first] = questions.values()
   if (first === undefined) throw new Error('there is no scan')
-  const ask: typeof first.ask = (id, input, signal) =>
-    (questions.get(id) ?? first).ask(id, input, signal)
+  const ask: typeof first.ask = (id, input, signal, level) =>
+    (questions.get(id) ?? first).ask(id, input, signal, level)
   return { prefix: first.prefix, ask }
 }
 
