@@ -6,6 +6,7 @@ import { BackupSettings } from './backup/backup-settings.ts'
 import { BrokerConfig, MqttConfig } from './broker/broker-config.ts'
 import { LimitsConfig } from './budgets/limits-config.ts'
 import { BusinessConfig } from './business/business-config.ts'
+import { CommandsConfig } from './control/commands-config.ts'
 import { ConversationsConfig } from './conversations/conversations-config.ts'
 import { EventsConfig } from './events/events-config.ts'
 import { CascadeConfig } from './fleet/cascade-steps.ts'
@@ -204,6 +205,7 @@ export const CoordinatorConfig = z
     outbound: Outbound.prefault({}),
     webhooks: WebhooksConfig.prefault({}),
     conversations: ConversationsConfig.prefault({}),
+    commands: CommandsConfig.prefault({}),
     swarm: SwarmConfig.prefault({}),
     business: BusinessConfig.prefault({}),
     site: SiteConfig.prefault({}),

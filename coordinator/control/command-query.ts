@@ -1,7 +1,13 @@
 import { sql } from 'kysely'
 import type { CommandRow } from '../store/cell-tables.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
-import { type CommandRecord, OPEN_STATES, openStatesUpTo, toCommandRecord } from './command.ts'
+import {
+  type CommandRecord,
+  type CommandState,
+  OPEN_STATES,
+  openStatesUpTo,
+  toCommandRecord,
+} from './command.ts'
 
 export const readCommand = async (
   { read }: Ledger,
@@ -42,6 +48,36 @@ export const readCommands = async (
   if (deviceId !== undefined) query = query.where('device_id', '=', deviceId)
   if (before !== undefined) query = query.where('id', '<', before)
   return (await query.execute()).map(toCommandRecord)
+}
+
+/** Most commands that are looked at for one list. */
+const MAX_DEVICE_COMMANDS = 500
+
+interface DeviceCommandFilter {
+  states: readonly CommandState[]
+  /** Unix time of the oldest command, milliseconds. */
+  since: number
+  /** All devices by default. */
+  deviceIds?: readonly string[]
+}
+
+/** Returns live commands of devices, newest first. */
+export const readDeviceCommands = async (
+  { read }: Pick<Ledger, 'read'>,
+  { states, since, deviceIds }: DeviceCommandFilter,
+): Promise<CommandRecord[]> => {
+  if (deviceIds?.length === 0) return []
+  const query = read
+    .selectFrom('commands')
+    .selectAll()
+    .select(listedResult.as('result_json'))
+    .where('device_id', 'is not', null)
+    .where('state', 'in', states)
+    .where('issued_at', '>', since)
+    .orderBy('id', 'desc')
+    .limit(MAX_DEVICE_COMMANDS)
+  const found = deviceIds === undefined ? query : query.where('device_id', 'in', deviceIds)
+  return (await found.execute()).map(toCommandRecord)
 }
 
 /** True for a command that is in the store. */

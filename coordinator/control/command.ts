@@ -76,6 +76,9 @@ export const deadlineOf = ({
   return expiresAt + GRACE_MS + (state === 'sent' ? 0 : timeoutSeconds * 1000)
 }
 
+/** Reason of `unknown` for a command whose cell has not reported its end. */
+export const NO_ANSWER = 'no_answer'
+
 /** Reason of `expired` for a command that never left. */
 export const NOT_SENT = 'not_sent'
 
@@ -90,7 +93,7 @@ export const abandonedStateOf = (
 ) =>
   state === 'queued' && (holder === undefined || holder === coordinator)
     ? { state: 'expired' as const, reason: NOT_SENT, message: 'the cell did not come in time' }
-    : { state: 'unknown' as const, reason: 'no_answer', message: 'the cell has not told its end' }
+    : { state: 'unknown' as const, reason: NO_ANSWER, message: 'the cell has not told its end' }
 
 /** States of a command that has not ended, in order. */
 export const OPEN_STATES: readonly CommandState[] = ['queued', 'sent', 'accepted', 'executing']

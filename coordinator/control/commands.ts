@@ -46,7 +46,11 @@ export interface CommandsParts
       'change' | 'find' | 'open' | 'onOvertaken' | 'retries' | keyof CommandExchangeParts
     > {
   logger: Logger
+  /** Longest wait of an urgent command for its outcome, in milliseconds. */
+  urgentAnswerMs?: number
 }
+
+const URGENT_ANSWER_MS = 5000
 
 /**
  * Opens the commands; they are stored on disk at every step that matters, from request to final
@@ -60,6 +64,8 @@ export const createCommands = async (parts: CommandsParts): Promise<Commands> =>
 
 /** The commands of all cells, as far as their coordinator knows. */
 export class Commands {
+  /** Longest wait of an urgent command for its outcome, in milliseconds. */
+  readonly urgentAnswerMs: number
   readonly #parts: CommandsParts
   readonly #open = new OpenCommands()
   readonly #changed: WriteBehind
@@ -78,6 +84,7 @@ export class Commands {
   constructor(parts: CommandsParts) {
     const { ledger, logger, replicas } = parts
     this.#parts = parts
+    this.urgentAnswerMs = parts.urgentAnswerMs ?? URGENT_ANSWER_MS
     this.#admission = new CommandAdmission(parts, this.#open)
     const retries = this.#retries
     this.#sender = new CommandSender({

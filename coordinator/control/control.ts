@@ -42,6 +42,8 @@ interface ControlParts {
   /** E-stops; without them no device is ever held. */
   stops?: Pick<Stops, 'findCovering'>
   publish: (name: TopicName, cellId: string, body: unknown, id?: string) => Promise<void>
+  /** Longest wait of an urgent command for its outcome, in milliseconds. */
+  urgentAnswerMs?: number
   /** Unix milliseconds. */
   now: () => number
   logger: Logger
@@ -97,6 +99,7 @@ export const createControl = async (parts: ControlParts): Promise<ControlPlane> 
     isHere,
     cellKey,
     publish: command => publish('cmd', command.cell_id, command, command.id),
+    ...(parts.urgentAnswerMs && { urgentAnswerMs: parts.urgentAnswerMs }),
     now,
     logger,
   })

@@ -5,6 +5,7 @@ import { followChanges } from '../base/follow-changes.ts'
 import type { Models } from '../catalogue/models.ts'
 import type { Cells } from '../enrolment/cells.ts'
 import type { Stops } from '../estop/stops.ts'
+import type { Observation } from '../fleet/alert-rules.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { OpenLeader } from '../leader/open.ts'
 import type { Replicas } from '../replicas/replicas.ts'
@@ -12,12 +13,17 @@ import type { SigningKey } from '../signing/signing.ts'
 import type { Store } from '../store/store.ts'
 import { forgetOld } from './command-store.ts'
 import type { Commands } from './commands.ts'
+import type { CommandsConfig } from './commands-config.ts'
 import type { Configs, Egress } from './configs.ts'
 import { type ControlEars, createControl } from './control.ts'
+import { UnconfirmedStops } from './unconfirmed-stops.ts'
 
 /** Operations on the commands and configuration of cells. */
 interface ControlViews {
-  commands: Pick<Commands, 'create' | 'createWithin' | 'get' | 'list' | 'needsApproval' | 'plan'>
+  commands: Pick<
+    Commands,
+    'create' | 'createWithin' | 'get' | 'list' | 'needsApproval' | 'plan' | 'urgentAnswerMs'
+  >
   configs: Pick<Configs, 'set' | 'show' | 'list'>
 }
 
@@ -28,7 +34,7 @@ interface EgressConfig {
 interface ControlDomainParts
   extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
-  config: EgressConfig
+  config: EgressConfig & { commands: CommandsConfig }
   onReload?: OnReload<EgressConfig> | undefined
   replicas: Pick<Replicas, 'id' | 'live' | 'onChange'>
   store: Pick<Store, 'ledger' | 'revisions'>
@@ -37,6 +43,7 @@ interface ControlDomainParts
   cells: Pick<Cells, 'get'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   stops: Pick<Stops, 'findCovering'>
+  alertSources: Set<() => Iterable<Observation>>
   bus: {
     publish(
       name: TopicName,
@@ -56,7 +63,8 @@ export const openControl = async (
   parts: ControlDomainParts,
 ): Promise<{ ears: ControlEars; configs: Configs; views: ControlViews }> => {
   const { store, replicas, signing, models, cells, fleet, stops, bus } = parts
-  const { stack, schedules, logger, now } = parts
+  const { stack, schedules, leaderWork, logger, now } = parts
+  const urgentAnswerMs = parts.config.commands.urgent_answer_seconds * 1000
   const { commands, configs, hears } = await createControl({
     store,
     replicas,
@@ -66,6 +74,7 @@ export const openControl = async (
     fleet,
     stops,
     publish: (name, cellId, body, id) => bus.publish(name, cellId, name, body, id),
+    urgentAnswerMs,
     now,
     logger,
   })
@@ -74,7 +83,14 @@ export const openControl = async (
   followOthers(commands, parts)
   followEgress(configs, parts)
   schedules.every('commands.sweep', SWEEP_SECONDS, () => commands.sweep())
-  parts.leaderWork.every('commands.forget', FORGET_SECONDS, ledger => forgetOld(ledger, now()))
+  const unconfirmed = new UnconfirmedStops({
+    listCells: () => [...fleet.cells()].map(({ id }) => id),
+    answerMs: urgentAnswerMs,
+    now,
+  })
+  leaderWork.every('commands.unconfirmed', SWEEP_SECONDS, ledger => unconfirmed.look(ledger))
+  parts.alertSources.add(() => unconfirmed.observe())
+  leaderWork.every('commands.forget', FORGET_SECONDS, ledger => forgetOld(ledger, now()))
   return { ears: hears, configs, views: { commands, configs } }
 }
 

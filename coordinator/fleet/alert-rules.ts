@@ -125,6 +125,13 @@ export const ALERT_RULES = {
     clearAfterMs: 0,
     rewordAfterMs: 0,
   },
+  stop_unconfirmed: {
+    says: 'a device was told to stop and its cell has not confirmed it',
+    level: 'critical',
+    raiseAfterMs: 0,
+    clearAfterMs: 0,
+    rewordAfterMs: 0,
+  },
   fleet_degraded: {
     says: 'over half of the fleet was lost at once',
     level: 'critical',

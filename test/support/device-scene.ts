@@ -13,7 +13,11 @@ import { FakeLink } from './fake-link.ts'
 import { waitUntil } from './wait-until.ts'
 
 /** A coordinator with people, and one cell with a link whose devices the test sets. */
-export const deviceScene = async (t: Test, pipeline: Partial<PipelinePartParts> = {}) => {
+export const deviceScene = async (
+  t: Test,
+  pipeline: Partial<PipelinePartParts> = {},
+  config: object = {},
+) => {
   const cellId = newId('cell')
   const link = new FakeLink()
   const host = new DeviceHost({
@@ -25,6 +29,7 @@ export const deviceScene = async (t: Test, pipeline: Partial<PipelinePartParts> 
   })
   const { sent, join, swap } = await createCellBus(t, { cellId, host })
   const scene = await openScene(t, {
+    config,
     swaps: new Map<OpenPart, OpenPart>([
       swap,
       [

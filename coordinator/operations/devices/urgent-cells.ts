@@ -1,5 +1,9 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import type { CommandRecord, CommandState } from '../../control/command.ts'
+import {
+  type CommandRecord,
+  type CommandState,
+  isFinalCommandState,
+} from '../../control/command.ts'
 import { commandEnd } from '../../control/command-end.ts'
 import type { Cell } from '../../fleet/cell.ts'
 import { isPresent } from '../../fleet/presence.ts'
@@ -8,9 +12,6 @@ import type { UrgentDeviceCommand } from './plan-device-command.ts'
 
 /** Most cells that one urgent command is sent to. */
 export const MAX_CELLS = 32
-const END_MS = 30_000
-/** Longest wait for a cell that is not connected here: another coordinator may reach it. */
-const AWAY_END_MS = 5000
 /** Longest wait for the other cells once the one that counts has brought the device to rest. */
 const OTHERS_MS = 1000
 
@@ -50,11 +51,11 @@ export const runOnEveryCell = async (
   const ends = await Promise.allSettled(
     cellIds.map(async cellId => {
       const made = await commands.create({ ...request, cellId, mode: 'live' }, actor)
-      const timeoutMs = isHere(cellId) ? END_MS : AWAY_END_MS
+      const timeoutMs = commands.urgentAnswerMs
       const end = await commandEnd(commands, made, { timeoutMs, signal: until })
       const isDecisive = cellId === device.cellId || !isOwnerHere
       if (end.state === 'succeeded' && isDecisive) setTimeout(() => done.abort(), OTHERS_MS).unref()
-      return end
+      return isFinalCommandState(end.state) ? end : markUnconfirmed(end)
     }),
   )
   const [first] = ends
@@ -64,6 +65,25 @@ export const runOnEveryCell = async (
   const owner = ends[cellIds.indexOf(device.cellId)]
   if (isOwnerHere && owner?.status === 'rejected') throw createOwnerError(owner.reason, cells)
   return { command: chooseCommand(cells, device.cellId, isOwnerHere), cells }
+}
+
+/**
+ * The record of an open command as the answer shows it. The command goes on, and its own record has
+ * the outcome later.
+ */
+const markUnconfirmed = (command: CommandRecord): CommandRecord => ({
+  ...command,
+  reason: UNCONFIRMED,
+  message: describeOpen(command),
+})
+
+const UNCONFIRMED = 'unconfirmed'
+
+const describeOpen = ({ cellId, state }: CommandRecord): string => {
+  if (state === 'queued')
+    return `${cellId} is not connected; it gets the command if it connects in time`
+  if (state === 'sent') return `${cellId} has not answered yet; the command goes on`
+  return `${cellId} carries it out, and the device was not seen at rest yet`
 }
 
 /** States of a command that its cell has not answered. */

@@ -343,7 +343,7 @@ t.test('a command ends for its creator, whichever coordinator hears the cell', a
     t.teardown(() => stack.disposeAsync())
     const live = { id: CELL, presence: 'ready', announce: { verbs: VERBS, capability: CAPABILITY } }
     return openControl({
-      config: { upstreams: { egress: 'on' } },
+      config: { upstreams: { egress: 'on' }, commands: { urgent_answer_seconds: 5 } },
       store,
       replicas: set.join(),
       signing: signer as SigningKey,
@@ -356,6 +356,7 @@ t.test('a command ends for its creator, whichever coordinator hears the cell', a
       cells: { get: async () => ({ id: CELL, publicKey: cell.publicKey }) as EnrolledCell },
       fleet: { cell: () => live as unknown as Cell, cells: () => [] },
       stops: { findCovering: () => undefined },
+      alertSources: new Set(),
       bus: { publish: async (_name, _cellId, _type, _body, id = '') => void sent.push(id) },
       leaderWork: { every: () => {}, runOnce: async () => {} },
       stack,

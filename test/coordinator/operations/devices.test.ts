@@ -422,6 +422,56 @@ t.test('a command that is urgent on one cell alone is sent to no other', async t
   t.strictSame(sent, [cellId])
 })
 
+t.test(
+  'a stop that its cell does not answer is unconfirmed at once, raises an alert, and goes on',
+  async t => {
+    const { link, announce, call, demo, fleet, ears, devices, sent, store, views } =
+      await deviceScene(t, {}, { commands: { urgent_answer_seconds: 0.5 } })
+    link.add(createDeviceId('rover'), { name: 'rover' })
+    const own = await announce()
+    const silentCell = newId('cell')
+    const signer = createSigner(generatePrivateKey())
+    await addCell(store.ledger, silentCell, signer.publicKey)
+    const [facts] = own.devices ?? []
+    const quiet = { ...facts, device_id: createDeviceId('quiet'), name: 'quiet' }
+    fleet.admit(silentCell, 0)
+    fleet.birth(silentCell, 1, { ...own, devices: [quiet] as NonNullable<typeof own.devices> })
+    fleet.state(silentCell, 1, 'ready')
+    await waitUntil('it is listed', () => devices.get(createDeviceId('quiet')))
+    const listAlerts = () =>
+      views.monitor.alerts().filter(({ rule }) => rule === 'stop_unconfirmed')
+    const show = async (id: string) => (await call(demo.operator, 'GET', `/v1/commands/${id}`)).json
+    const acknowledge = (id: string) =>
+      ears.onAck(
+        silentCell,
+        signAck(
+          { command_id: id, cell_id: silentCell, state: 'succeeded', at: Date.now() },
+          signer,
+        ),
+      )
+
+    const { status, json } = await call(demo.operator, 'POST', '/v1/devices/quiet/stop', {})
+    t.equal(status, 200)
+    t.match(json, { state: 'sent', reason: 'unconfirmed', message: /has not answered yet/ })
+    t.match(json.cells, [{ cell_id: silentCell, state: 'sent', reason: 'unconfirmed' }])
+    t.strictSame(sent, [silentCell], 'it was sent')
+    t.match(await show(json.id), { state: 'sent' }, 'it goes on')
+    const [alert] = await waitUntil('the alert is raised', () => {
+      const found = listAlerts()
+      return found.length > 0 && found
+    })
+    t.match(alert, { cellId: silentCell, part: createDeviceId('quiet'), level: 'critical' })
+
+    acknowledge(json.id)
+    await waitUntil(
+      'the outcome is recorded',
+      async () => (await show(json.id)).state === 'succeeded',
+    )
+    t.match(await show(json.id), { reason: null, message: null })
+    await waitUntil('the alert is cleared', () => listAlerts()[0]?.clearedAt !== undefined)
+  },
+)
+
 t.test('stop, hold, land and abort answer while the minute of the key is used up', async t => {
   const countCall = () => {
     throw new ShoalError('rate_limited', '300 calls a minute are allowed')
