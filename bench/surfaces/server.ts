@@ -6,6 +6,7 @@ import { a2aScene } from '../../test/support/a2a.ts'
 /* The server with one skill that does nothing; prints its address and keys, ends on SIGTERM. */
 
 const nothing = defineSkill({
+  group: 'fleet',
   id: 'null-skill',
   name: 'Nothing',
   description: 'Do nothing.',

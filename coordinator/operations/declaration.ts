@@ -37,7 +37,10 @@ type Mode = 'sync' | 'task' | 'stream'
 export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.ZodType = z.ZodType> {
   /** Wire id, also the name of its file: `cells-list`. */
   id: string
-  /** Folder of its file, set where the list is loaded; the toolset it belongs to. */
+  /**
+   * Toolset that it belongs to: stated by a skill (its family on the card); for the others the folder
+   * of the file, set where the list is loaded.
+   */
   group?: string
   /** One sentence for readers of a list of tools. */
   description: string

@@ -16,7 +16,7 @@ export const loadDeclared = async <T extends Operation>(folder: string): Promise
   const exported = await importFiles<Exports<T>>(files.map(file => join(folder, file)))
   const declared = exported.map((each, at) => listDeclared(each, files[at] ?? ''))
   const all = declared.flatMap((each, at) =>
-    each.map(one => ({ ...one, group: basename(dirname(files[at] ?? '')) })),
+    each.map(one => ({ group: basename(dirname(files[at] ?? '')), ...one })),
   )
   const ids = all.map(({ id }) => id)
   const twice = ids.find((id, at) => ids.indexOf(id) !== at)

@@ -9,24 +9,22 @@ import { defineSkill, type Skill } from './skill.ts'
 export const createModuleSkill = (module: DiscoveryModule): Skill => {
   const { id, name, description, tags, input, examples, reach, deadlineSeconds } = module
   const { constantBecause } = module
-  return {
-    ...defineSkill({
-      ...describeModule(module),
-      id,
-      name,
-      description,
-      tags,
-      ...(constantBecause !== undefined && { constantBecause }),
-      openWorld: reach !== 'host',
-      onCell: isScan(module),
-      mode: 'stream',
-      timeoutSeconds: deadlineSeconds + EXTRA_SECONDS,
-      input,
-      examples: examples as never,
-      run: (given, context) => runModule(module, given, context) as never,
-    }),
+  return defineSkill({
+    ...describeModule(module),
+    id,
     group: 'discovery',
-  }
+    name,
+    description,
+    tags,
+    ...(constantBecause !== undefined && { constantBecause }),
+    openWorld: reach !== 'host',
+    onCell: isScan(module),
+    mode: 'stream',
+    timeoutSeconds: deadlineSeconds + EXTRA_SECONDS,
+    input,
+    examples: examples as never,
+    run: (given, context) => runModule(module, given, context) as never,
+  })
 }
 
 /** The skill of every module. */

@@ -12,6 +12,8 @@ type Card = Pick<SkillFacts, 'name' | 'tags'> &
 type SkillSpec<I extends z.ZodObject, O extends z.ZodType, P> = Omit<Declaration<I, O>, Derived> &
   Behaviour<I, O, P> &
   Card & {
+    /** Family of the skill on the card, and its toolset. */
+    group: string
     examples?: readonly z.input<I>[]
     /** What brings data, for answers with the `data_state` empty; they get it as `to_load`. */
     toLoad?: string

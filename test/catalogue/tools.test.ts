@@ -51,9 +51,9 @@ t.test('there are 317 tools: 99 skills, two for each of 30 modules, and operatio
 t.test('a skill is always a tool, so that calls inside other calls reach tools only', async t => {
   const { id, name, tags, description, access, input, output } = skills[0] as Skill
   const spec = { id, name, tags, description, access, input, output, effect: 'read' } as const
-  t.equal(defineSkill({ ...spec, run: () => ({}) }).tool, undefined)
+  t.equal(defineSkill({ group: 'fleet', ...spec, run: () => ({}) }).tool, undefined)
   // @ts-expect-error: a skill cannot be kept away from language models
-  defineSkill({ ...spec, tool: false, run: () => ({}) })
+  defineSkill({ group: 'fleet', ...spec, tool: false, run: () => ({}) })
   // @ts-expect-error: operations, of which some are no tools, cannot be called by their id
   pipelineWith({ skills: operations })
 })

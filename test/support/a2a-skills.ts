@@ -11,6 +11,7 @@ export const testSkills = () => {
   })
 
   const echo = defineSkill({
+    group: 'fleet',
     id: 'test-echo',
     name: 'Echo chamber',
     description: 'Say the words again.',
@@ -26,6 +27,7 @@ export const testSkills = () => {
     },
   })
   const open = defineSkill({
+    group: 'fleet',
     id: 'test-open',
     name: 'Open door',
     description: 'Answer anybody.',
@@ -37,6 +39,7 @@ export const testSkills = () => {
     run: () => ({ open: true as const }),
   })
   const gated = defineSkill({
+    group: 'fleet',
     id: 'test-gated',
     name: 'Moving stone',
     description: 'Move a stone when people say yes.',
@@ -56,6 +59,7 @@ export const testSkills = () => {
     },
   })
   const slow = defineSkill({
+    group: 'fleet',
     id: 'test-slow',
     name: 'Slow walk',
     description: 'Walk until it is told to stop.',
@@ -74,6 +78,7 @@ export const testSkills = () => {
     },
   })
   const again = defineSkill({
+    group: 'fleet',
     id: 'test-again',
     name: 'Second wind',
     description: 'Walk, and again after a restart.',
@@ -90,6 +95,7 @@ export const testSkills = () => {
     },
   })
   const talk = defineSkill({
+    group: 'fleet',
     id: 'test-talk',
     name: 'Talking stream',
     description: 'Tell how far it is, then answer.',
@@ -105,6 +111,7 @@ export const testSkills = () => {
     },
   })
   const broken = defineSkill({
+    group: 'fleet',
     id: 'test-broken',
     name: 'Broken leg',
     description: 'Fail in the way that is asked for.',

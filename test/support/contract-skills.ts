@@ -30,6 +30,7 @@ export const contractSkills = () => {
 
   const skills: Skill[] = [
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-read',
       description: 'Reads.',
@@ -37,6 +38,7 @@ export const contractSkills = () => {
       run: ({ word }) => say(word),
     }),
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-cells',
       description: 'Names cells.',
@@ -48,6 +50,7 @@ export const contractSkills = () => {
       run: ({ word, on }) => say([word ?? '-', ...on].join()),
     }),
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-cell-task',
       description: 'Goes on by itself, on a cell.',
@@ -57,6 +60,7 @@ export const contractSkills = () => {
       run: ({ on }) => say(on.join()),
     }),
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-write',
       description: 'Writes.',
@@ -64,6 +68,7 @@ export const contractSkills = () => {
       run: ({ word }) => say(word),
     }),
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-once',
       description: 'Must not happen twice, unless it is dry.',
@@ -72,6 +77,7 @@ export const contractSkills = () => {
       run: ({ word }) => say(word),
     }),
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-stream',
       description: 'Reports progress.',
@@ -83,6 +89,7 @@ export const contractSkills = () => {
       },
     }),
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-task',
       description: 'Goes on by itself.',
@@ -91,6 +98,7 @@ export const contractSkills = () => {
       run: ({ word }) => say(word),
     }),
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-plan',
       description: 'Plans, and asks at a gate for a heavy stone alone.',
@@ -107,6 +115,7 @@ export const contractSkills = () => {
         approval === undefined ? say(stone) : approval.use(async () => say(stone)),
     }),
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-refuse',
       description: 'Refuses.',
@@ -116,6 +125,7 @@ export const contractSkills = () => {
       },
     }),
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-operator',
       description: 'Serves operators.',
@@ -124,6 +134,7 @@ export const contractSkills = () => {
       run: ({ word }) => say(word),
     }),
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-slow',
       description: 'Ignores its signal until it is released.',
@@ -135,6 +146,7 @@ export const contractSkills = () => {
       },
     }),
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-wait',
       description: 'Waits until it is cancelled.',

@@ -18,6 +18,7 @@ const SKILL = `import * as z from 'zod'
 import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
+  group: 'fleet',
   id: 'planted-stone',
   name: 'Planted stone',
   description: 'Say how heavy a stone of so many litres is.',

@@ -14,6 +14,7 @@ const LOOKED_AT = 200
 
 export default defineSkill({
   id: 'agent-capability-check',
+  group: 'agents',
   name: 'Agent capability check',
   description: 'Check whether a docked agent may call a skill in its session and, if not, why not.',
   tags: ['agents', 'sessions', 'access'],

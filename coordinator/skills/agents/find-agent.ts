@@ -10,6 +10,7 @@ const LOOKED_AT = 1000
 
 export default defineSkill({
   id: 'find-agent',
+  group: 'agents',
   name: 'Find an agent',
   description: 'Find docked agents of the tenant, or the time when an agent was last seen.',
   tags: ['agents', 'sessions'],

@@ -23,6 +23,7 @@ const { limit } = PAGE
 
 export default defineSkill({
   id: 'multi-agent-conversation',
+  group: 'agents',
   name: 'Multi-agent conversation',
   description:
     'Hold a conversation between people, models, skills and remote agents: create one, send a message to it, get it, or list all.',

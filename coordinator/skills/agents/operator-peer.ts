@@ -38,6 +38,7 @@ const PeerView = z.object({
 
 export default defineSkill({
   id: 'operator-peer',
+  group: 'agents',
   name: 'Operator peers',
   description:
     'Claim an operator role for a while, inform the other holders, and see who holds which role.',

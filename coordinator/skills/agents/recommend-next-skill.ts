@@ -5,6 +5,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'recommend-next-skill',
+  group: 'agents',
   name: 'Recommend next skill',
   description:
     'Recommend the next skill to call: first for open trouble, then for pending work, then in the usual order.',

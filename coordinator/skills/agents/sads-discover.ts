@@ -12,6 +12,7 @@ const LOOKED_AT = 1000
 
 export default defineSkill({
   id: 'sads-discover',
+  group: 'agents',
   name: 'Discover agent services',
   description:
     'Show the roles and variants an agent can dock with, the skills its key may call, and the recommended variant.',

@@ -4,6 +4,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'sads-dock',
+  group: 'agents',
   name: 'Dock an agent',
   description:
     'Step 1 of 7: dock an agent and open its session. The steps are dock, brief, claim, check, execute, evidence, undock.',

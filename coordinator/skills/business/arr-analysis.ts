@@ -32,6 +32,7 @@ const Tier = z.enum(TIER_NAMES)
 
 export default defineSkill({
   id: 'arr-analysis',
+  group: 'business',
   name: 'Recurring revenue',
   description:
     'Compute monthly and annual recurring revenue, growth, churn and retention by tier and month.',

@@ -12,6 +12,7 @@ import { readVisibleUsage } from './tenant-facts.ts'
 
 export default defineSkill({
   id: 'cost-analysis',
+  group: 'business',
   name: 'Cost analysis',
   description:
     'Compute the costs of a month by category and tenant, and per 1,000 tokens, with measured energy.',

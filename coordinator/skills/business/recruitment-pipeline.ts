@@ -8,6 +8,7 @@ import { RECORD_STATE, stateOf } from './record-state.ts'
 
 export default defineSkill({
   id: 'recruitment-pipeline',
+  group: 'business',
   name: 'Recruitment pipeline',
   description:
     'Compute how many candidates each stage has, passes on and loses, and how long it takes. Days in the future do not count.',

@@ -20,6 +20,7 @@ const Figures = {
 
 export default defineSkill({
   id: 'team-status',
+  group: 'business',
   name: 'Team status',
   description: 'Count people, capacity, turnover and open tasks of each team.',
   tags: ['business', 'people'],

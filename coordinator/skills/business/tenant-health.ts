@@ -9,6 +9,7 @@ import { readTenantFacts } from './tenant-facts.ts'
 
 export default defineSkill({
   id: 'tenant-health',
+  group: 'business',
   name: 'Tenant health',
   description:
     'Score one tenant from 0 to 100 by its subscription, errors and usage, with reasons.',

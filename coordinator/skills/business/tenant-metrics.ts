@@ -14,6 +14,7 @@ const MAX_MODELS = 1000
 
 export default defineSkill({
   id: 'tenant-metrics',
+  group: 'business',
   name: 'Metrics of the own tenant',
   description: 'Show the requests, errors and tokens of your tenant in this month, by model.',
   tags: ['business', 'usage'],

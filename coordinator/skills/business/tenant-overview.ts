@@ -13,6 +13,7 @@ const MOST_SHOWN = 500
 
 export default defineSkill({
   id: 'tenant-overview',
+  group: 'business',
   name: 'Tenant overview',
   description: 'List the tenants with their tier, revenue, usage of 30 days and health.',
   tags: ['business', 'tenants'],

@@ -18,6 +18,7 @@ const Figures = {
 
 export default defineSkill({
   id: 'training-status',
+  group: 'business',
   name: 'Training status',
   description: 'Show which courses are completed, overdue or expired, and for whom.',
   tags: ['business', 'people'],

@@ -19,6 +19,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'device-command',
+  group: 'devices',
   name: 'Device command',
   description:
     'Plan or run a command on a device. Safety checks are enforced; unsafe commands need approval.',

@@ -10,6 +10,7 @@ const MOST = 200
 
 export default defineSkill({
   id: 'device-status',
+  group: 'devices',
   name: 'Device status',
   description:
     'Show the state of a device with the age of each reading, and the commands it accepts; without a device, of all.',

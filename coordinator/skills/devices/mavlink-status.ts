@@ -14,6 +14,7 @@ const MAX_ANSWER_BYTES = 16 * 1024
 
 export default defineSkill({
   id: 'mavlink-status',
+  group: 'devices',
   name: 'Drone status',
   description: 'Read the state of a drone or rover that sends MAVLink to a UDP port of a cell.',
   tags: ['devices', 'drone', 'physical'],

@@ -28,6 +28,7 @@ type BridgePlan = { subscribe: MqttSubscribeInput } | { publish: PublishPlan }
 
 export default defineSkill({
   id: 'mqtt-bridge',
+  group: 'devices',
   name: 'MQTT bridge',
   description:
     'Read messages of an MQTT broker for at most a minute, or publish one; publishing outside the allow list needs approval.',

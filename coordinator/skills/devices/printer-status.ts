@@ -14,6 +14,7 @@ const MAX_ANSWER_BYTES = 16 * 1024
 
 export default defineSkill({
   id: 'printer-status',
+  group: 'devices',
   name: 'Printer status',
   description: 'Read the state of a Bambu Lab printer in the local network of a cell.',
   tags: ['devices', 'printer', 'physical'],

@@ -23,6 +23,7 @@ const MAX_NAMED = 10
 
 export default defineSkill({
   id: 'ros2-command',
+  group: 'devices',
   name: 'ROS 2 command',
   description:
     'Publish a message on a topic of a ROS 2 robot after an approval, or read a read-only topic without data.',

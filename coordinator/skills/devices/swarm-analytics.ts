@@ -18,6 +18,7 @@ const Totals = z.object({
 
 export default defineSkill({
   id: 'swarm-analytics',
+  group: 'devices',
   name: 'Swarm analytics',
   description:
     'Summarise the formations of the last 30 days: ends, accuracy and frequent failures.',

@@ -15,6 +15,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'swarm-formation',
+  group: 'devices',
   name: 'Swarm formation',
   description: 'Move the idle units into a formation. Live execution needs two approvers.',
   tags: ['devices', 'swarm', 'safety'],

@@ -14,6 +14,7 @@ const MAX_RECENT = 5
 
 export default defineSkill({
   id: 'swarm-state',
+  group: 'devices',
   name: 'Swarm state',
   description: 'Show which units can form a swarm now, and the formations that run or ran last.',
   tags: ['devices', 'swarm'],

@@ -11,6 +11,7 @@ const MAX_SHOWN = 200
 
 export default defineSkill({
   id: 'discovery-correlate',
+  group: 'discovery',
   name: 'Discovery correlation',
   description:
     'Show which entities several modules agree on, where values or keys conflict, and which may be one thing.',

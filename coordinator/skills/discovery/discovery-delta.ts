@@ -9,6 +9,7 @@ const MOST = 500
 
 export default defineSkill({
   id: 'discovery-delta',
+  group: 'discovery',
   name: 'Discovery delta',
   description:
     'Show what appeared, disappeared or changed around the cells in the last hours, oldest first.',

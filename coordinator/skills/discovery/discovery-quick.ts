@@ -19,6 +19,7 @@ const QUICK_MODULES = DISCOVERY_MODULES.filter(
 
 export default defineSkill({
   id: 'discovery-quick',
+  group: 'discovery',
   name: 'Quick discovery',
   description:
     'Run the modules that look at the cells themselves or only listen, for five seconds at most.',

@@ -9,6 +9,7 @@ const Limit = z.int().min(1).max(200).exactOptional().describe('Most entities; 5
 
 export default defineSkill({
   id: 'discovery-registry',
+  group: 'discovery',
   name: 'Discovery registry',
   description:
     'List the entities that discovery found, with their type, risk and the source of each value.',

@@ -5,6 +5,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'discovery-run-module',
+  group: 'discovery',
   name: 'Run a discovery module',
   description: 'Run one discovery module with its default input, and return its answer.',
   tags: ['discovery', 'scan'],

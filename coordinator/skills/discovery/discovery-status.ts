@@ -4,6 +4,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'discovery-status',
+  group: 'discovery',
   name: 'Discovery status',
   description: 'Show the modules of discovery, the number of entities found, and the last run.',
   tags: ['discovery', 'status'],

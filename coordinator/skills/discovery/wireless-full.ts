@@ -21,6 +21,7 @@ const createPart = (module: ScanModule) =>
 
 export default defineSkill({
   id: 'wireless-full',
+  group: 'discovery',
   name: 'Wireless discovery',
   description: 'Run the Wi-Fi, mDNS and Bluetooth scans in parallel and merge what they find.',
   tags: ['network', 'radio', 'wifi', 'bluetooth', 'mdns'],

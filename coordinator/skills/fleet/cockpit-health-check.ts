@@ -11,6 +11,7 @@ const REPAIRS = ['not_needed', 'dry_run', 'off', 'not_configured', 'started', 'e
 
 export default defineSkill({
   id: 'cockpit-health-check',
+  group: 'fleet',
   name: 'Cockpit health check',
   description:
     'Ask a service for its health over HTTP. One that is down gets a repair that people must approve.',

@@ -6,6 +6,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'find-flow',
+  group: 'fleet',
   name: 'Find flow',
   description: 'Find configured flows by words of their id, description, steps and skills.',
   tags: ['flows', 'search'],

@@ -7,6 +7,7 @@ const percent = z.number().min(0).max(100).nullable()
 
 export default defineSkill({
   id: 'fleet-utilization',
+  group: 'fleet',
   name: 'Fleet utilization',
   description:
     'Show the utilization of the fleet: GPUs, their memory, slots and requests per hour.',

@@ -9,6 +9,7 @@ const NEWEST = 20
 
 export default defineSkill({
   id: 'flow-status',
+  group: 'fleet',
   name: 'Flow status',
   description: 'Count the runs of flows by state, and show the newest and those that wait.',
   tags: ['flows', 'queue', 'operations'],

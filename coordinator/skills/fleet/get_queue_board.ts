@@ -9,6 +9,7 @@ const Total = z.object({ jobs: z.int(), cost_eur: z.number() })
 
 export default defineSkill({
   id: 'get_queue_board',
+  group: 'fleet',
   name: 'Queue board',
   description: 'Show the jobs of the queue and their expected cost by project, team and status.',
   tags: ['queue', 'cost', 'operations'],

@@ -7,6 +7,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'get_synergy_health',
+  group: 'fleet',
   name: 'Synergy health',
   description: 'Report for each synergy how many of its runs were executed, in percent.',
   tags: ['flows', 'synergies', 'health'],

@@ -5,6 +5,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'get_tenant_chat_status',
+  group: 'fleet',
   name: 'Tenant chat status',
   description: 'Ask the Matrix homeservers of the tenants that your key may act for.',
   tags: ['tenants', 'matrix', 'chat'],

@@ -9,6 +9,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'rampup-control',
+  group: 'fleet',
   name: 'Ramp-up control',
   description:
     'Roll configured settings, such as more slots, out over the cells in stages. A fault restores the earlier settings.',

@@ -10,6 +10,7 @@ const Text = z.string().max(200)
 
 export default defineSkill({
   id: 'repair-trigger',
+  group: 'fleet',
   name: 'Trigger repair',
   description:
     'Repair a service that is down, after an approval. A service that is up, unknown or not configured is never repaired.',

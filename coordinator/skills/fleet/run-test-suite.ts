@@ -20,6 +20,7 @@ type Done = z.input<typeof Done>
 
 export default defineSkill({
   id: 'run-test-suite',
+  group: 'fleet',
   name: 'Run test suite',
   description:
     'Run real checks against the running system. What is not configured is skipped with the reason.',

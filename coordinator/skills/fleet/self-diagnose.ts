@@ -7,6 +7,7 @@ const Result = z.enum(DIAGNOSIS_RESULTS)
 
 export default defineSkill({
   id: 'self-diagnose',
+  group: 'fleet',
   name: 'Self-diagnosis',
   description: 'Diagnose the coordinator and its fleet, and recommend a remedy for each problem.',
   tags: ['fleet', 'operations', 'health'],

@@ -8,6 +8,7 @@ const milliseconds = z
 
 export default defineSkill({
   id: 'skill-stats',
+  group: 'fleet',
   name: 'Skill statistics',
   description:
     'Show call counts, failures and latency of each skill since this coordinator started.',

@@ -5,6 +5,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'synergy-trigger',
+  group: 'fleet',
   name: 'Trigger synergy',
   description:
     'Run the flows of a synergy one after another, from the queue. Each step passes its own gates.',

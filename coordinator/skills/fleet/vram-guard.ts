@@ -27,6 +27,7 @@ const Gpu = z.object({
 
 export default defineSkill({
   id: 'vram-guard',
+  group: 'fleet',
   name: 'VRAM guard',
   description:
     'List the GPUs that are nearly out of memory: warning above 90 percent, critical above 95.',

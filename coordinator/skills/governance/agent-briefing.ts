@@ -4,6 +4,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'agent-briefing',
+  group: 'governance',
   name: 'Agent briefing',
   description: 'Brief an agent: the rules, pending work, fleet state and allowed skills.',
   tags: ['governance', 'agents'],

@@ -8,6 +8,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'compliance-check',
+  group: 'governance',
   name: 'Compliance check',
   description:
     'List the evidence and the open points for each control of ISO/IEC 42001, the EU AI Act or the GDPR.',

@@ -4,6 +4,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'compliance-status',
+  group: 'governance',
   name: 'Compliance status',
   description: 'Count the controls of each framework that have evidence, and those that have none.',
   tags: ['governance', 'compliance'],

@@ -3,6 +3,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'gate-routing-query',
+  group: 'governance',
   name: 'Gate routing',
   description:
     'Find which operator roles approve a gate, and how many different people must approve.',

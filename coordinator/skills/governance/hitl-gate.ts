@@ -5,6 +5,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'hitl-gate',
+  group: 'governance',
   name: 'Human approval',
   description: 'Request human approval of an action at a gate; repeat the call to see its state.',
   tags: ['governance', 'gates'],

@@ -5,6 +5,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'layer-query',
+  group: 'governance',
   name: 'Layer query',
   description:
     'Ask the layers of the knowledge graph for dependencies, consumers, a path, orphans, cycles, coverage, owners or counts.',

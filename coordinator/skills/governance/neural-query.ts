@@ -9,6 +9,7 @@ const SHOWN = 20
 
 export default defineSkill({
   id: 'neural-query',
+  group: 'governance',
   name: 'Neural query',
   description:
     'Find what is related to a node or a text by spreading activation over the knowledge graph, with the path to each result.',

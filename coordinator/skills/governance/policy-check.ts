@@ -10,6 +10,7 @@ import { defineSkill } from '../skill.ts'
 
 export default defineSkill({
   id: 'policy-check',
+  group: 'governance',
   name: 'Policy check',
   description:
     'Check whether the caller may perform an action: allowed, denied, or only with human approval at a gate.',

@@ -25,6 +25,7 @@ const Match = NodeView.extend({
 
 export default defineSkill({
   id: 'synesthetic-translate',
+  group: 'governance',
   name: 'Synesthetic translation',
   description:
     'Find what a concept corresponds to in another domain of the knowledge graph, by meaning and by its place in the graph.',

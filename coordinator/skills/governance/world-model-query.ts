@@ -31,6 +31,7 @@ const NOTHING = {
 
 export default defineSkill({
   id: 'world-model-query',
+  group: 'governance',
   name: 'World model query',
   description:
     'Describe one aspect of the service: its current state, identity, recent events, queue, gates or tenants.',

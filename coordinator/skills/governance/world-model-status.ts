@@ -9,6 +9,7 @@ import { CONNECT_CELL } from '../to-load.ts'
 
 export default defineSkill({
   id: 'world-model-status',
+  group: 'governance',
   name: 'World model status',
   description:
     'Show the size and age of the knowledge graph, its imported layers, its learning, and how meanings are compared.',

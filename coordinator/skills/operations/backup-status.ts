@@ -22,6 +22,7 @@ const BackupView = z.object({
 
 export default defineSkill({
   id: 'backup-status',
+  group: 'operations',
   name: 'Backup status',
   description: 'Show the backups of this coordinator, their age, and their last verification.',
   tags: ['operations', 'backup'],

@@ -22,6 +22,7 @@ const StepView = z.object({
 
 export default defineSkill({
   id: 'fleet-optimize',
+  group: 'operations',
   name: 'Fleet optimization',
   description:
     'Recommend changes of placement, slots and loaded models with their expected effect, and plan the commands that carry them out.',

@@ -9,6 +9,7 @@ const Area = z.enum(GAP_AREAS)
 
 export default defineSkill({
   id: 'gap-report',
+  group: 'operations',
   name: 'Gap report',
   description:
     'List what is declared and not there: models without a cell, missing cells, gates that nobody can approve, missing evidence, backups.',

@@ -11,6 +11,7 @@ const Class = z.enum(DRIFT_CLASSES)
 
 export default defineSkill({
   id: 'get_metamorphosis_status',
+  group: 'operations',
   name: 'Metamorphosis status',
   description:
     'Scan the drift of cells, models, settings, keys and flows against what is declared: LEGIT, CRUFT, PEARL or LIVE_SHIM, with evidence.',

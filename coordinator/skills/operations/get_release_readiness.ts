@@ -15,6 +15,7 @@ const Counts = z.object({ ready: z.int(), not_ready: z.int(), unknown: z.int() }
 
 export default defineSkill({
   id: 'get_release_readiness',
+  group: 'operations',
   name: 'Release readiness',
   description:
     'Check the 55 building blocks of a release in 5 channels: executable checks, and records of the operator with evidence and owner.',

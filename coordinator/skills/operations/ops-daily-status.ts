@@ -17,6 +17,7 @@ import { CONNECT_CELL } from '../to-load.ts'
 
 export default defineSkill({
   id: 'ops-daily-status',
+  group: 'operations',
   name: 'Daily status of operations',
   description:
     'Summarize 24 hours of operations and list what needs an operator, critical things first.',

@@ -27,6 +27,7 @@ const Change = z.object({
 
 export default defineSkill({
   id: 'performance-report',
+  group: 'operations',
   name: 'Performance report',
   description:
     "Report time to first token, tokens per second and errors of the tenant's inference over 24 hours, against the 24 hours before.",

@@ -12,6 +12,7 @@ const Result = z.enum(INDICATOR_RESULTS)
 
 export default defineSkill({
   id: 'quality-report',
+  group: 'operations',
   name: 'Quality report',
   description:
     'Rate the quality of service over 24 hours: errors, first token, retries, calls, jobs, approvals, alerts and engines against their targets.',

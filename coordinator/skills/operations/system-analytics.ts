@@ -28,6 +28,7 @@ const CELL_METRICS = ['gpu_percent', 'vram_used_percent', 'slots_busy_percent', 
 
 export default defineSkill({
   id: 'system-analytics',
+  group: 'operations',
   name: 'System analytics',
   description:
     "Analyse 24 hours: the tenant's requests by hour, the operations it called, and the load of each cell.",

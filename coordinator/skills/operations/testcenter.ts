@@ -32,6 +32,7 @@ const MOST_TOOLS = 20
 
 export default defineSkill({
   id: 'testcenter',
+  group: 'operations',
   name: 'Test center',
   description:
     'Show queue, fleet, infrastructure mode, flows, synergies, ramp-ups, tool activity, VRAM alerts and service health at one glance.',

@@ -9,6 +9,7 @@ import {
 
 export default defineSkill({
   id: 'evm_calc',
+  group: 'planning',
   name: 'Earned value metrics',
   description:
     'Compute earned value metrics of a project: CPI, SPI, EAC by four methods, ETC, VAC, TCPI and the variances.',

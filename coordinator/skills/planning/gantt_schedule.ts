@@ -7,6 +7,7 @@ import { planSchedule, SCHEDULE_VIEW } from './schedule-view.ts'
 
 export default defineSkill({
   id: 'gantt_schedule',
+  group: 'planning',
   name: 'Gantt schedule',
   description:
     'Schedule tasks with dependencies: critical path, floats, dates, PERT and a Monte Carlo simulation; also as a chart.',

@@ -37,6 +37,7 @@ type Input = z.output<typeof Input>
 
 export default defineSkill({
   id: 'usecase_cost_calc',
+  group: 'planning',
   name: 'Use case costs',
   description:
     'Compute the costs of a project by use case, role and kind, their course over time, its schedule and its earned value.',

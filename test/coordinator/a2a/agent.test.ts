@@ -29,6 +29,7 @@ const onlyEmbeddings = config().catalogue.filter(({ kind }) => kind === 'embeddi
 
 const skill = (id: string, more: object = {}) =>
   defineSkill({
+    group: 'fleet',
     id,
     name: id,
     description: 'A skill.',

@@ -49,6 +49,7 @@ t.test('both cards list the same interfaces and capabilities', async t => {
 
 t.test('a key with fewer skills gets the card of the same agent', async t => {
   const forOperators = defineSkill({
+    group: 'fleet',
     id: 'for-operators',
     name: 'Move',
     description: 'Move a device.',

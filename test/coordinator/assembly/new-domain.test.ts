@@ -19,6 +19,7 @@ const openLamps = ({ stack }: Pick<Base, 'stack'>): { views: LampViews } => {
 }
 
 const lampsOn = defineSkill({
+  group: 'fleet',
   id: 'lamps-on',
   name: 'Lamps on',
   description: 'Turn one more lamp on.',

@@ -23,6 +23,7 @@ const createScriptedModel =
 
 const skillOf = (id: string, effect: 'read' | 'write', ran: unknown[] = []) =>
   defineSkill({
+    group: 'fleet',
     id,
     effect,
     name: id.replaceAll('-', ' '),

@@ -123,6 +123,7 @@ t.test('a skill that never ends does not delay other work', async t => {
   const alive = setInterval(() => {}, 1000)
   t.teardown(() => clearInterval(alive))
   const endless = defineSkill({
+    group: 'fleet',
     id: 'endless',
     name: 'Endless',
     tags: ['test'],

@@ -19,6 +19,7 @@ const base = { name: 'Test', tags: ['test'], access: 'operator' as const, output
 /** Skills that note their calls; `fail` refuses. */
 const testSkills = (calls: string[]) => [
   defineSkill({
+    group: 'fleet',
     ...base,
     id: 'finance-only',
     description: 'Answer only finance.',
@@ -28,6 +29,7 @@ const testSkills = (calls: string[]) => [
     run: () => ({ value: 'secret' }),
   }),
   defineSkill({
+    group: 'fleet',
     ...base,
     id: 'note',
     description: 'Note a value.',

@@ -14,6 +14,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { BY } from '../store/temporary.ts'
 
 const build = defineSkill({
+  group: 'fleet',
   id: 'test-build',
   name: 'Building stream',
   description: 'Put stones on each other, and tell of each.',
@@ -32,6 +33,7 @@ const build = defineSkill({
 const built: string[] = []
 const defineFlood = (id: string, timeoutSeconds: number) =>
   defineSkill({
+    group: 'fleet',
     id,
     name: 'Flooding stream',
     description: 'Report without an end, as fast as the reader takes it.',
@@ -60,6 +62,7 @@ const CHUNK = 'x'.repeat(64 * 1024)
 const ENDLESS = 2048
 let flooded = Promise.withResolvers<number>()
 const largeResult = defineSkill({
+  group: 'fleet',
   id: 'test-large-result',
   name: 'Large result',
   description: 'Report once, then answer with more than sockets buffer.',
@@ -75,6 +78,7 @@ const largeResult = defineSkill({
   },
 })
 const lateReport = defineSkill({
+  group: 'fleet',
   id: 'test-late-report',
   name: 'Late report',
   description: 'Report for the first time when the caller has disconnected.',

@@ -16,6 +16,7 @@ const MODERN = { versionNegotiation: { mode: 'auto' } } as const
 
 const moves: string[] = []
 const move = defineSkill({
+  group: 'fleet',
   id: 'test-move',
   name: 'Moving robot',
   description: 'Move a robot, once, unless it is dry.',

@@ -59,6 +59,7 @@ const secretSkills = () => {
   } as const
   const skills: Skill[] = [
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-secret',
       run: ({ access_code = '' }) => {
@@ -67,6 +68,7 @@ const secretSkills = () => {
       },
     }),
     defineSkill({
+      group: 'fleet',
       ...facts,
       id: 'fix-secret-task',
       mode: 'task',
