@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
-import { hash32 } from '../coordinator/base/hash32.ts'
-import type { CellLink } from '../coordinator/fleet/cell-link.ts'
-import { type CellEngine, claim, release } from '../coordinator/fleet/engine.ts'
-import { Router } from '../coordinator/fleet/router.ts'
+import type { CellLink } from '../coordinator/fleet/cells/cell-link.ts'
+import { type CellEngine, claim, release } from '../coordinator/fleet/routing/engine.ts'
+import { Router } from '../coordinator/fleet/routing/router.ts'
+import { hash32 } from '../coordinator/kernel/base/hash32.ts'
 import { type ReportRow, report } from './measure.ts'
 
 /**

@@ -1,8 +1,14 @@
 import { parseArgs } from 'node:util'
-import type { CellLink } from '../coordinator/fleet/cell-link.ts'
-import { type CellEngine, claim, isOpen, load, release } from '../coordinator/fleet/engine.ts'
-import { Router } from '../coordinator/fleet/router.ts'
-import { createTrails } from '../coordinator/fleet/trails.ts'
+import type { CellLink } from '../coordinator/fleet/cells/cell-link.ts'
+import {
+  type CellEngine,
+  claim,
+  isOpen,
+  load,
+  release,
+} from '../coordinator/fleet/routing/engine.ts'
+import { Router } from '../coordinator/fleet/routing/router.ts'
+import { createTrails } from '../coordinator/fleet/routing/trails.ts'
 import { type Random, randomOf } from '../test/support/random.ts'
 import { percentile, type ReportRow, report, round } from './measure.ts'
 

@@ -1,6 +1,6 @@
-import type { JsonSchema } from '../coordinator/operations/json-schema.ts'
-import { jsonSchema } from '../coordinator/operations/json-schema.ts'
-import type { Operation } from '../coordinator/operations/operation.ts'
+import type { JsonSchema } from '../coordinator/kernel/declaration/json-schema.ts'
+import { jsonSchema } from '../coordinator/kernel/declaration/json-schema.ts'
+import type { Operation } from '../coordinator/kernel/declaration/operation.ts'
 
 /** The inputs and outputs of all operations as TypeScript, for the client package. */
 export const clientTypes = (

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { cliOf, isTool } from '../coordinator/operations/declaration.ts'
-import { operations } from '../coordinator/operations/index.ts'
-import { type JsonSchema, jsonSchema } from '../coordinator/operations/json-schema.ts'
-import type { Operation } from '../coordinator/operations/operation.ts'
-import { skills } from '../coordinator/skills/index.ts'
-import type { Skill } from '../coordinator/skills/skill.ts'
+import { cliOf, isTool } from '../coordinator/kernel/declaration/declaration.ts'
+import { type JsonSchema, jsonSchema } from '../coordinator/kernel/declaration/json-schema.ts'
+import type { Operation } from '../coordinator/kernel/declaration/operation.ts'
+import type { Skill } from '../coordinator/kernel/declaration/skill.ts'
+import { operations } from '../coordinator/surfaces/catalogue/operations.ts'
+import { skills } from '../coordinator/surfaces/catalogue/skills.ts'
 import { PASSED_ON } from '../daemon/helper/environment.ts'
 import { CLASS_OF_REACH } from '../daemon/helper/helper-class.ts'
 import { HOST_PROBES } from '../shared/probes/host-probes.ts'
@@ -235,5 +235,5 @@ if (import.meta.main) {
   const { skills: answers, responses } = await answerExamples()
   for (const [path, page] of Object.entries(PAGES)) writeFileSync(join(ROOT, path), page(answers))
   const examples = formatResponseExamples(createResponseExamples(responses))
-  writeFileSync(join(ROOT, 'coordinator/http/docs/response-examples.jsonl'), examples)
+  writeFileSync(join(ROOT, 'coordinator/surfaces/http/docs/response-examples.jsonl'), examples)
 }

@@ -1,6 +1,6 @@
-import { type JsonSchema, jsonSchema } from '../coordinator/operations/json-schema.ts'
-import type { Register } from '../coordinator/registers/register.ts'
-import { REGISTERS } from '../coordinator/registers/register-list.ts'
+import type { Register } from '../coordinator/insight/registers/register.ts'
+import { REGISTERS } from '../coordinator/insight/registers/register-list.ts'
+import { type JsonSchema, jsonSchema } from '../coordinator/kernel/declaration/json-schema.ts'
 
 const code = (text: string): string => `\`${text}\``
 

@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { launch } from './launch.mjs'
 
-await launch('../bin/up.ts')
+await launch('./up.ts')

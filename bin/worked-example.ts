@@ -1,4 +1,4 @@
-import type { Skill } from '../coordinator/skills/skill.ts'
+import type { Skill } from '../coordinator/kernel/declaration/skill.ts'
 import { settle } from './settle-answer.ts'
 
 /** Answer to an example of a skill: the HTTP status, and the JSON body. */

@@ -11,7 +11,7 @@ import { reloadOnHangup } from '../shared/reload-on-hangup.ts'
 import { lockState } from '../shared/state-lock.ts'
 import { onStopSignals } from '../shared/stop-signals.ts'
 import { CoordinatorConfig } from './config.ts'
-import { isOutage } from './store/faults.ts'
+import { isOutage } from './kernel/store/faults.ts'
 
 const PROGRAM = 'shoal-coordinator'
 const MORE = `${PROGRAM} help lists the commands and their flags.`
@@ -34,7 +34,7 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
     const command = commandOf(argv)
     if (command === undefined) return await run(argv, env)
     // a command needs a third of the modules of the service, and the service none of the commands
-    const { administer } = await import('./admin/administer.ts')
+    const { administer } = await import('./surfaces/admin/administer.ts')
     await administer({ program: PROGRAM, more: MORE, command }, argv, env)
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error
@@ -55,7 +55,7 @@ const isWhole = (flag: string): boolean =>
 
 /** The commands, one per line, for the help of the serving process. */
 const listCommands = async (env: Environment): Promise<string> => {
-  const { createAdminProgram } = await import('./admin/administer.ts')
+  const { createAdminProgram } = await import('./surfaces/admin/administer.ts')
   const { commands } = createAdminProgram({ program: PROGRAM, more: MORE, command: 'help' }, env)
   const width = Math.max(...commands.map(command => command.name().length)) + 2
   const lines = commands.map(each => `  ${each.name().padEnd(width)}${each.description()}`)

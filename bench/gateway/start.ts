@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { on } from 'node:events'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
-import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
-import { openStore } from '../../coordinator/store/store.ts'
+import { bootstrap } from '../../coordinator/access/keys/bootstrap.ts'
+import { createToken } from '../../coordinator/fleet/enrolment/join-tokens.ts'
+import { openStore } from '../../coordinator/kernel/store/store.ts'
 import { readServiceEnv, readServiceFlags } from '../measure.ts'
 
 interface Gateway {

@@ -1,5 +1,9 @@
-import { hash32 } from '../../coordinator/base/hash32.ts'
-import type { GraphEdge, GraphFacts, GraphNode } from '../../coordinator/knowledge/graph-model.ts'
+import type {
+  GraphEdge,
+  GraphFacts,
+  GraphNode,
+} from '../../coordinator/insight/knowledge/graph-model.ts'
+import { hash32 } from '../../coordinator/kernel/base/hash32.ts'
 
 const SYLLABLES = ['ba', 'ri', 'to', 'mel', 'ka', 'nu', 'sor', 'vi', 'den', 'pa', 'lo', 'gri']
 const VOCABULARY = 2000

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
-import { newCellRow } from '../../coordinator/enrolment/enrolment.ts'
-import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
-import { bucketOf, type Segment } from '../../coordinator/fleet/bucket.ts'
-import { METRIC_NAMES } from '../../coordinator/fleet/metrics.ts'
-import { createSeriesStore, type SegmentKey } from '../../coordinator/fleet/series-store.ts'
-import type { Store } from '../../coordinator/store/store.ts'
+import { METRIC_NAMES } from '../../coordinator/fleet/cells/metrics.ts'
+import { newCellRow } from '../../coordinator/fleet/enrolment/enrolment.ts'
+import { createToken } from '../../coordinator/fleet/enrolment/join-tokens.ts'
+import { bucketOf, type Segment } from '../../coordinator/fleet/series/bucket.ts'
+import { createSeriesStore, type SegmentKey } from '../../coordinator/fleet/series/series-store.ts'
+import type { Store } from '../../coordinator/kernel/store/store.ts'
 import { DAY_MS } from '../../shared/time.ts'
 
 const HOUR_MS = 3_600_000

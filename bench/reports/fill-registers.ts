@@ -1,7 +1,7 @@
-import { costs } from '../../coordinator/registers/definitions/costs.ts'
-import { subscriptions } from '../../coordinator/registers/definitions/subscriptions.ts'
-import { Registers } from '../../coordinator/registers/registers.ts'
-import type { Store } from '../../coordinator/store/store.ts'
+import { costs } from '../../coordinator/insight/registers/definitions/costs.ts'
+import { subscriptions } from '../../coordinator/insight/registers/definitions/subscriptions.ts'
+import { Registers } from '../../coordinator/insight/registers/registers.ts'
+import type { Store } from '../../coordinator/kernel/store/store.ts'
 import { TENANT_IDS } from './fill.ts'
 
 const TIERS = ['free', 'pro', 'enterprise'] as const

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import { USAGE_SUMS } from '../../coordinator/quota/usage-buckets.ts'
-import type { Store } from '../../coordinator/store/store.ts'
+import { USAGE_SUMS } from '../../coordinator/access/quota/usage-buckets.ts'
+import type { Store } from '../../coordinator/kernel/store/store.ts'
 import { DAY_MS } from '../../shared/time.ts'
 
 const KEYS = ['key_id', 'tenant_id', 'model']

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { defineSkill } from '../../coordinator/skills/skill.ts'
-import { BY } from '../../test/coordinator/store/temporary.ts'
+import { defineSkill } from '../../coordinator/kernel/declaration/skill.ts'
+import { BY } from '../../test/coordinator/kernel/store/temporary.ts'
 import { a2aScene } from '../../test/support/a2a.ts'
 
 /* The server with one skill that does nothing; prints its address and keys, ends on SIGTERM. */

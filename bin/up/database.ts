@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
-import { type StorePlace, storePlaceOf } from '../../coordinator/store/place.ts'
+import { type StorePlace, storePlaceOf } from '../../coordinator/kernel/store/place.ts'
 import { EXIT, LaunchError } from './launch-error.ts'
 import type { UpOptions } from './options.ts'
 import { type EmbeddedPostgres, startPostgres } from './postgres.ts'

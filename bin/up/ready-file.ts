@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import type { DemoKeys } from '../../coordinator/keys/bootstrap.ts'
+import type { DemoKeys } from '../../coordinator/access/keys/bootstrap.ts'
 
 export interface Addresses {
   /** `http://127.0.0.1:7070`, without a slash at the end. */

@@ -1,4 +1,4 @@
-import type { DemoKeys } from '../../coordinator/keys/bootstrap.ts'
+import type { DemoKeys } from '../../coordinator/access/keys/bootstrap.ts'
 import type { Addresses, ReplicaAddress } from './ready-file.ts'
 
 /** Output on the terminal. On a TTY the progress is a single line that is redrawn. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { sealingKeyPath } from '../../coordinator/secrets/key-file.ts'
+import { sealingKeyPath } from '../../coordinator/kernel/secrets/key-file.ts'
 import { createPrivate, readPrivate } from '../../shared/private-file.ts'
 
 const KEY_BYTES = 32

@@ -1,18 +1,18 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import * as z from 'zod'
-import { createToken } from '../../coordinator/enrolment/join-tokens.ts'
 import {
   DEMO_NAMES,
   DEMO_TENANT,
   type DemoKeys,
   type DemoName,
   demoKeys,
-} from '../../coordinator/keys/bootstrap.ts'
-import { loadExample } from '../../coordinator/registers/example.ts'
-import { faultOf } from '../../coordinator/store/faults.ts'
-import type { StorePlace } from '../../coordinator/store/place.ts'
-import { openStore, type Store } from '../../coordinator/store/store.ts'
+} from '../../coordinator/access/keys/bootstrap.ts'
+import { createToken } from '../../coordinator/fleet/enrolment/join-tokens.ts'
+import { loadExample } from '../../coordinator/insight/registers/example.ts'
+import { faultOf } from '../../coordinator/kernel/store/faults.ts'
+import type { StorePlace } from '../../coordinator/kernel/store/place.ts'
+import { openStore, type Store } from '../../coordinator/kernel/store/store.ts'
 import { readIdentity } from '../../daemon/identity.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'

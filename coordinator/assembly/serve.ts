@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { CoordinatorConfig } from '../config.ts'
-import { openConnections } from '../http/open-connections.ts'
-import { publishCoordinator } from '../publish/open.ts'
+import { publishCoordinator } from '../kernel/publish/open.ts'
+import { openConnections } from '../surfaces/http/open-connections.ts'
 import { openMqttPort } from './cell-ports.ts'
 import { type CoordinatorOptions, openCoordinator, parts } from './coordinator.ts'
 import {

@@ -1,6 +1,6 @@
 import { Argument, Command, Option } from 'commander'
-import { createAdminProgram } from '../../coordinator/admin/administer.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
+import { createAdminProgram } from '../../coordinator/surfaces/admin/administer.ts'
 import { commands } from '../../daemon/cli/commands.ts'
 import { DaemonConfig } from '../../daemon/config.ts'
 import { listConfigFlags } from '../../shared/config.ts'

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { jsonSchema } from '../../coordinator/operations/json-schema.ts'
-import { missingInput } from '../../coordinator/operations/missing-input.ts'
-import { skills } from '../../coordinator/skills/index.ts'
-import type { Skill } from '../../coordinator/skills/skill.ts'
+import { jsonSchema } from '../../coordinator/kernel/declaration/json-schema.ts'
+import { missingInput } from '../../coordinator/kernel/declaration/missing-input.ts'
+import type { Skill } from '../../coordinator/kernel/declaration/skill.ts'
+import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
 import { type AnyJson, a2aScene, caller, message } from '../support/a2a.ts'
 
 /* Nothing behind the views is asked for: what counts is that a call gets there and comes back. */

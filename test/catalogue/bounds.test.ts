@@ -1,7 +1,7 @@
 import t from 'tap'
-import { operations } from '../../coordinator/operations/index.ts'
-import { jsonSchema } from '../../coordinator/operations/json-schema.ts'
-import { skills } from '../../coordinator/skills/index.ts'
+import { jsonSchema } from '../../coordinator/kernel/declaration/json-schema.ts'
+import { operations } from '../../coordinator/surfaces/catalogue/operations.ts'
+import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
 import { PROFILES } from '../../devices/profiles/index.ts'
 import { findUnbounded } from '../support/find-unbounded.ts'
 

@@ -18,9 +18,9 @@ const FORBIDDEN: readonly [what: string, pattern: RegExp][] = [
   ['a copy of a database in place of a hook', /\{\s*\.\.\.(\w+\.)?(ledger|records)\b/],
 ]
 
-const ENGINES = ['coordinator/store/sqlite/', 'coordinator/store/postgres/']
+const ENGINES = ['coordinator/kernel/store/sqlite/', 'coordinator/kernel/store/postgres/']
 /** Where the engine is chosen. */
-const CHOICE = 'coordinator/store/store.ts'
+const CHOICE = 'coordinator/kernel/store/store.ts'
 
 const sources = globSync('coordinator/**/*.ts', { cwd: root })
   .filter(path => !ENGINES.some(folder => path.startsWith(folder)))

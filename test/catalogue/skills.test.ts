@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import t from 'tap'
-import { cardSkill } from '../../coordinator/a2a/agent-card.ts'
-import { type JsonSchema, jsonSchema } from '../../coordinator/operations/json-schema.ts'
-import { skills } from '../../coordinator/skills/index.ts'
-import type { Skill } from '../../coordinator/skills/skill.ts'
+import { type JsonSchema, jsonSchema } from '../../coordinator/kernel/declaration/json-schema.ts'
+import type { Skill } from '../../coordinator/kernel/declaration/skill.ts'
+import { cardSkill } from '../../coordinator/surfaces/a2a/agent-card.ts'
+import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
 import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
 
 interface Parameter {
@@ -75,14 +75,12 @@ t.test('no skill is registered twice', async t => {
 t.test(
   'every skill is one file with its name or a module, and every file is registered',
   async t => {
-    const folder = join(root, 'coordinator/skills')
-    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
-      path => path.includes('/') && path.endsWith('.ts'),
-    )
+    const folder = join(root, 'coordinator')
+    const files = globSync('*/*/operations/**/*.ts', { cwd: folder })
     const declared: string[] = []
     for (const path of files) {
       const { default: skill } = (await import(join(folder, path))) as { default?: Skill }
-      if (skill === undefined) continue
+      if (skill === undefined || !('card' in skill)) continue
       t.equal(basename(path, '.ts'), skill.id, path)
       declared.push(skill.id)
     }

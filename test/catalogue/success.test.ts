@@ -1,8 +1,8 @@
 import t from 'tap'
 import * as z from 'zod'
-import { operations } from '../../coordinator/operations/index.ts'
-import type { Operation } from '../../coordinator/operations/operation.ts'
-import { skills } from '../../coordinator/skills/index.ts'
+import type { Operation } from '../../coordinator/kernel/declaration/operation.ts'
+import { operations } from '../../coordinator/surfaces/catalogue/operations.ts'
+import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
 
 const all = [...operations, ...skills]
 

@@ -3,7 +3,7 @@ import type { ApiCall } from '../../clients/cli/api.ts'
 import { watchGates } from '../../clients/cli/gate-watch.ts'
 import type { CliSession } from '../../clients/cli/session.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import { temporaryFolder } from '../coordinator/store/temporary.ts'
+import { temporaryFolder } from '../coordinator/kernel/store/temporary.ts'
 import { createApiDocument, fakeCoordinator } from '../support/fake-coordinator.ts'
 import { hasPython, runInTerminal, SHOAL } from '../support/shoal-program.ts'
 

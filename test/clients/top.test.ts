@@ -4,7 +4,7 @@ import type { CliSession } from '../../clients/cli/session.ts'
 import { top } from '../../clients/cli/top.ts'
 import { type TopCell, type TopData, topView } from '../../clients/cli/top-view.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import { temporaryFolder } from '../coordinator/store/temporary.ts'
+import { temporaryFolder } from '../coordinator/kernel/store/temporary.ts'
 import { fakeCoordinator } from '../support/fake-coordinator.ts'
 import { hasPython, runInTerminal, SHOAL } from '../support/shoal-program.ts'
 

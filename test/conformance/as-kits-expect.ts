@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { SendMessageRequest } from '@a2a-js/sdk'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
-import type { A2aCall } from '../../coordinator/a2a/call.ts'
+import type { A2aCall } from '../../coordinator/surfaces/a2a/call.ts'
 import { ShoalError } from '../../shared/errors.ts'
 
 /**

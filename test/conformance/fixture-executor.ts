@@ -1,9 +1,18 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Part } from '@a2a-js/sdk'
-import type { Executor, ExecutorAnswer, ExecutorRequest } from '../../coordinator/a2a/executor.ts'
-import { agentMessage, artifactOf, dataPart, textPart } from '../../coordinator/tasks/parts.ts'
-import { TaskState } from '../../coordinator/tasks/task-state.ts'
-import type { Opening, StatusMore, Turn, TurnWork } from '../../coordinator/tasks/turn.ts'
+import {
+  agentMessage,
+  artifactOf,
+  dataPart,
+  textPart,
+} from '../../coordinator/calls/tasks/parts.ts'
+import { TaskState } from '../../coordinator/calls/tasks/task-state.ts'
+import type { Opening, StatusMore, Turn, TurnWork } from '../../coordinator/calls/tasks/turn.ts'
+import type {
+  Executor,
+  ExecutorAnswer,
+  ExecutorRequest,
+} from '../../coordinator/surfaces/a2a/executor.ts'
 
 /**
  * What the public A2A kits expect of an agent under test: the beginning of the messageId says how a

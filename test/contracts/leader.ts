@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
-import { fenceLedger } from '../../coordinator/leader/fence.ts'
-import type { Leader } from '../../coordinator/leader/leader.ts'
-import type { Ledger } from '../../coordinator/store/store.ts'
+import { fenceLedger } from '../../coordinator/kernel/leader/fence.ts'
+import type { Leader } from '../../coordinator/kernel/leader/leader.ts'
+import type { Ledger } from '../../coordinator/kernel/store/store.ts'
 
 /** A process that may lead, on a store that all candidates of a bench share. */
 export interface LeaderCandidate {

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import type { HeldLease, Leases } from '../../coordinator/store/leases.ts'
-import type { Ledger } from '../../coordinator/store/store.ts'
+import type { HeldLease, Leases } from '../../coordinator/kernel/store/leases.ts'
+import type { Ledger } from '../../coordinator/kernel/store/store.ts'
 
 /** One process on a store: its leases, and the ledger in which its work writes. */
 export interface LeaseHolder {

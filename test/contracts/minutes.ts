@@ -1,10 +1,13 @@
 import type { Transaction } from 'kysely'
 import type { Test } from 'tap'
-import type { OpenMinute } from '../../coordinator/quota/minute.ts'
-import { SharedMinutes } from '../../coordinator/quota/slots/shared-minutes.ts'
-import { createSlotExchange, deleteOldSlots } from '../../coordinator/quota/slots/slot-rows.ts'
-import type { Store } from '../../coordinator/store/store.ts'
-import type { LedgerTables } from '../../coordinator/store/tables.ts'
+import type { OpenMinute } from '../../coordinator/access/quota/minute.ts'
+import { SharedMinutes } from '../../coordinator/access/quota/slots/shared-minutes.ts'
+import {
+  createSlotExchange,
+  deleteOldSlots,
+} from '../../coordinator/access/quota/slots/slot-rows.ts'
+import type { Store } from '../../coordinator/kernel/store/store.ts'
+import type { LedgerTables } from '../../coordinator/kernel/store/tables.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Transaction } from 'kysely'
 import type { Test } from 'tap'
-import { withChangeHook } from '../../coordinator/store/change-hook.ts'
-import { countAll, countMatchingRows, sumOf } from '../../coordinator/store/count.ts'
-import { faultOf } from '../../coordinator/store/faults.ts'
-import { nextSequence, readLastNumber } from '../../coordinator/store/sequences.ts'
-import type { Ledger, SealedTrx, Store } from '../../coordinator/store/store.ts'
-import type { LedgerTables } from '../../coordinator/store/tables.ts'
-import { markTrouble } from '../../coordinator/store/trouble.ts'
+import { withChangeHook } from '../../coordinator/kernel/store/change-hook.ts'
+import { countAll, countMatchingRows, sumOf } from '../../coordinator/kernel/store/count.ts'
+import { faultOf } from '../../coordinator/kernel/store/faults.ts'
+import { nextSequence, readLastNumber } from '../../coordinator/kernel/store/sequences.ts'
+import type { Ledger, SealedTrx, Store } from '../../coordinator/kernel/store/store.ts'
+import type { LedgerTables } from '../../coordinator/kernel/store/tables.ts'
+import { markTrouble } from '../../coordinator/kernel/store/trouble.ts'
 
 export interface StoreBench {
   /** Two stores on the same databases, as two processes have them. */

@@ -20,7 +20,7 @@ const COPIED = ['coordinator', 'shared', 'discovery', 'devices', 'daemon', 'test
 
 /** Uses what the diffs add: over HTTP, in the API document, and by the program of the module. */
 const USE = `
-import { newCell } from './coordinator/fleet/cell.ts'
+import { newCell } from './coordinator/fleet/cells/cell.ts'
 import { loadRun } from './discovery/load.ts'
 import { DISCOVERY_MODULES } from './discovery/modules.ts'
 import { appWith, views } from './test/support/app.ts'

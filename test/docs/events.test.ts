@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { EVENT_TOPICS, topicOf } from '../../coordinator/events/topics.ts'
+import { EVENT_TOPICS, topicOf } from '../../coordinator/kernel/events/topics.ts'
 import { CAPABILITIES, CAPABILITY } from '../../shared/wire/capability.ts'
 
 /* docs/events.md names every family of events, and every one that is published is in one. */

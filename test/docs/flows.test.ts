@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
-import { skills } from '../../coordinator/skills/index.ts'
+import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'flows.md'), 'utf8')
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { Budgets, type ListedBudget } from '../../coordinator/budgets/budgets.ts'
-import { LimitsConfig } from '../../coordinator/budgets/limits-config.ts'
+import { Budgets, type ListedBudget } from '../../coordinator/kernel/budgets/budgets.ts'
+import { LimitsConfig } from '../../coordinator/kernel/budgets/limits-config.ts'
 
 /* docs/limits.md names every budget there is, with its defaults. */
 

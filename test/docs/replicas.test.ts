@@ -8,7 +8,7 @@ import { haproxyConfig } from '../../bin/up/balancer/haproxy.ts'
 import { nginxConfig } from '../../bin/up/balancer/nginx.ts'
 import { findProgram } from '../../bin/up/find-program.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
-import { issueAuthority, issueServerCertificate } from '../../coordinator/tls/certificate.ts'
+import { issueAuthority, issueServerCertificate } from '../../coordinator/kernel/tls/certificate.ts'
 import { loadConfig } from '../../shared/config.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { verifyAudit } from '../../coordinator/audit/verify.ts'
-import { openStore } from '../../coordinator/store/store.ts'
+import { verifyAudit } from '../../coordinator/kernel/audit/verify.ts'
+import { openStore } from '../../coordinator/kernel/store/store.ts'
 import { runHistories } from '../support/gate-histories.ts'
 
 /**

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { verifyAudit } from '../../coordinator/audit/verify.ts'
-import { bootstrap, type DemoKeys } from '../../coordinator/keys/bootstrap.ts'
-import { openStore } from '../../coordinator/store/store.ts'
+import { bootstrap, type DemoKeys } from '../../coordinator/access/keys/bootstrap.ts'
+import { verifyAudit } from '../../coordinator/kernel/audit/verify.ts'
+import { openStore } from '../../coordinator/kernel/store/store.ts'
 import { Process } from '../support/stack.ts'
 
 /** One person is enough at each. Several, because nobody may ask too often at one. */

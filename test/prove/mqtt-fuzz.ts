@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { type FuzzOptions, fuzzBroker } from '../coordinator/broker/fuzz.ts'
+import { type FuzzOptions, fuzzBroker } from '../coordinator/fleet/broker/fuzz.ts'
 import { busRig, embeddedBus, type MakeBus, mosquittoBus } from '../support/bus.ts'
 import { mosquittoMissing } from '../support/mosquitto.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { verifyAudit } from '../../coordinator/audit/verify.ts'
+import { verifyAudit } from '../../coordinator/kernel/audit/verify.ts'
 import { runApprovals, runConversations, runTasks } from './support/acknowledged.ts'
 import { Receiver, runDeliveries } from './support/deliveries.ts'
 import { ReplicaSet } from './support/replica-set.ts'

@@ -1,6 +1,6 @@
 import { existsSync, globSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { verifyAudit } from '../../coordinator/audit/verify.ts'
+import { verifyAudit } from '../../coordinator/kernel/audit/verify.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { OldLeader } from './support/old-leader.ts'
 import { send } from './support/recorder.ts'

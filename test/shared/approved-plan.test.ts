@@ -1,5 +1,5 @@
 import t from 'tap'
-import { planHash } from '../../coordinator/gates/plan-hash.ts'
+import { planHash } from '../../coordinator/access/gates/plan-hash.ts'
 import { newId } from '../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 import { type Approval, signApproval } from '../../shared/wire/approval.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineSkill, type Skill } from '../../coordinator/skills/skill.ts'
+import { defineSkill, type Skill } from '../../coordinator/kernel/declaration/skill.ts'
 import { ShoalError } from '../../shared/errors.ts'
 
 /** Skills that do what the tests of the surfaces need, and how often they did it. */

@@ -1,5 +1,5 @@
-import { Budget } from '../../coordinator/budgets/budget.ts'
-import { Transfers } from '../../coordinator/fleet/transfers.ts'
+import { Transfers } from '../../coordinator/fleet/questions/transfers.ts'
+import { Budget } from '../../coordinator/kernel/budgets/budget.ts'
 
 const MIB = 1024 * 1024
 

@@ -6,8 +6,8 @@ import {
 } from 'node:http2'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { pino } from 'pino'
-import type { CellLink } from '../../coordinator/fleet/cell-link.ts'
-import { openLink } from '../../coordinator/link/link.ts'
+import type { CellLink } from '../../coordinator/fleet/cells/cell-link.ts'
+import { openLink } from '../../coordinator/gateway/link/link.ts'
 import { TRAILER_USAGE } from '../../shared/wire/link.ts'
 
 export type CellHandler = (request: Http2ServerRequest, response: Http2ServerResponse) => void

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { CellRef } from '../../coordinator/operations/cell-field.ts'
-import { defineSkill, type Skill } from '../../coordinator/skills/skill.ts'
+import { CellRef } from '../../coordinator/fleet/cells/cell-field.ts'
+import { defineSkill, type Skill } from '../../coordinator/kernel/declaration/skill.ts'
 import { ShoalError } from '../../shared/errors.ts'
 
 const card = { tags: ['test'], name: 'Fixture' }

@@ -1,4 +1,4 @@
-import { shippedGates } from '../../coordinator/gates/definition.ts'
+import { shippedGates } from '../../coordinator/access/gates/definition.ts'
 import { CommandExecutor } from '../../daemon/commands/executor.ts'
 import { CommandJournal, type JournalFile } from '../../daemon/commands/journal.ts'
 import { DeviceHost } from '../../daemon/devices/device-host.ts'

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import type { OpenPart } from '../../coordinator/base/open-all.ts'
-import { openPipeline, type PipelinePartParts } from '../../coordinator/operations/invoke/open.ts'
+import { openPipeline, type PipelinePartParts } from '../../coordinator/calls/invoke/open.ts'
+import type { OpenPart } from '../../coordinator/kernel/base/open-all.ts'
 import { DeviceHost } from '../../daemon/devices/device-host.ts'
 import { DevicesInBirth } from '../../daemon/devices/devices-in-birth.ts'
 import { newId } from '../../shared/ids.ts'

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { openStore } from '../../coordinator/store/store.ts'
+import { openStore } from '../../coordinator/kernel/store/store.ts'
 import { FOLDER_OF_RUN } from './memory-folder.ts'
 import { administer, EMPTY_STORE } from './postgres.ts'
 

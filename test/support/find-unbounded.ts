@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../coordinator/operations/json-schema.ts'
+import type { JsonSchema } from '../../coordinator/kernel/declaration/json-schema.ts'
 
 type Schema = JsonSchema &
   Record<'items' | 'additionalProperties' | 'propertyNames', JsonSchema | false>

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FLOW_RUN } from '../../coordinator/flows/flows.ts'
-import { hasEnded, runOf } from '../../coordinator/flows/run.ts'
-import { OPEN_JOB_STATES } from '../../coordinator/queue/job.ts'
-import type { Store } from '../../coordinator/store/store.ts'
+import { FLOW_RUN } from '../../coordinator/agents/flows/flows.ts'
+import { hasEnded, runOf } from '../../coordinator/agents/flows/run.ts'
+import { OPEN_JOB_STATES } from '../../coordinator/kernel/queue/job.ts'
+import type { Store } from '../../coordinator/kernel/store/store.ts'
 
 const STEPS = 5
 const END_SECONDS = 600

@@ -1,7 +1,7 @@
-import { pathFields } from '../../coordinator/operations/declaration.ts'
-import { operations } from '../../coordinator/operations/index.ts'
-import type { Operation } from '../../coordinator/operations/operation.ts'
-import { skills } from '../../coordinator/skills/index.ts'
+import { pathFields } from '../../coordinator/kernel/declaration/declaration.ts'
+import type { Operation } from '../../coordinator/kernel/declaration/operation.ts'
+import { operations } from '../../coordinator/surfaces/catalogue/operations.ts'
+import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
 import type { governanceScene } from './governance.ts'
 
 /** Ids that name something of one tenant. */

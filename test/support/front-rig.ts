@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import type { AppParts } from '../../coordinator/assembly/app.ts'
-import type { CellEngine } from '../../coordinator/fleet/engine.ts'
+import type { CellEngine } from '../../coordinator/fleet/routing/engine.ts'
 import { appWith } from './app.ts'
 import { type CellHandler, linkCell } from './cell.ts'
 

@@ -1,11 +1,15 @@
-import type { EnrolledCell } from '../../coordinator/enrolment/cell.ts'
-import type { DecidedRequest } from '../../coordinator/gates/decided.ts'
-import { type GateDefinition, shippedGates } from '../../coordinator/gates/definition.ts'
-import type { GovernanceFacts } from '../../coordinator/gates/facts.ts'
-import { loadPolicy, type Policy, SHIPPED_POLICY_FILE } from '../../coordinator/gates/policy.ts'
-import type { Vote } from '../../coordinator/gates/request.ts'
-import { policyHash } from '../../coordinator/gates/rules-fault.ts'
-import { type Key, OPERATOR_ROLES } from '../../coordinator/keys/key.ts'
+import type { DecidedRequest } from '../../coordinator/access/gates/decided.ts'
+import { type GateDefinition, shippedGates } from '../../coordinator/access/gates/definition.ts'
+import type { GovernanceFacts } from '../../coordinator/access/gates/facts.ts'
+import {
+  loadPolicy,
+  type Policy,
+  SHIPPED_POLICY_FILE,
+} from '../../coordinator/access/gates/policy.ts'
+import type { Vote } from '../../coordinator/access/gates/request.ts'
+import { policyHash } from '../../coordinator/access/gates/rules-fault.ts'
+import { type Key, OPERATOR_ROLES } from '../../coordinator/access/keys/key.ts'
+import type { EnrolledCell } from '../../coordinator/fleet/enrolment/cell.ts'
 
 export const NOW = 1_800_000_000_000
 const DAY_MS = 86_400_000

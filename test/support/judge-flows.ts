@@ -1,5 +1,5 @@
-import { runOf, stepCallOf } from '../../coordinator/flows/run.ts'
-import type { Store } from '../../coordinator/store/store.ts'
+import { runOf, stepCallOf } from '../../coordinator/agents/flows/run.ts'
+import type { Store } from '../../coordinator/kernel/store/store.ts'
 
 /** Ends of runs, and effects of their steps. */
 export interface FlowVerdict {

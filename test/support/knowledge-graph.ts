@@ -1,5 +1,9 @@
-import type { GraphEdge, GraphFacts, GraphNode } from '../../coordinator/knowledge/graph-model.ts'
-import { TenantGraph } from '../../coordinator/knowledge/tenant-graph.ts'
+import type {
+  GraphEdge,
+  GraphFacts,
+  GraphNode,
+} from '../../coordinator/insight/knowledge/graph-model.ts'
+import { TenantGraph } from '../../coordinator/insight/knowledge/tenant-graph.ts'
 
 export const nodeOf = (id: string, more: Partial<GraphNode> = {}): GraphNode => {
   const [kind = '', name = ''] = id.split(':')

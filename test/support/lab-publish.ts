@@ -1,5 +1,5 @@
-import { listPublishedLinks } from '../../coordinator/publish/open.ts'
-import { Publisher } from '../../coordinator/publish/publisher.ts'
+import { listPublishedLinks } from '../../coordinator/kernel/publish/open.ts'
+import { Publisher } from '../../coordinator/kernel/publish/publisher.ts'
 import { listLinks } from '../../shared/mdns/links.ts'
 
 /** Announces a coordinator on a machine of a lab until its input ends; prints names as JSON lines. */

@@ -4,7 +4,7 @@ import type {
   CellLink,
   CellRequest,
   CellStream,
-} from '../../coordinator/fleet/cell-link.ts'
+} from '../../coordinator/fleet/cells/cell-link.ts'
 
 export interface CollectedAnswer {
   status: number

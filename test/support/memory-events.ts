@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
-import type { CloudEvent, Events } from '../../coordinator/events/bus.ts'
-import { EventRing } from '../../coordinator/events/event-ring.ts'
-import { afterCommit } from '../../coordinator/store/after-commit.ts'
+import type { CloudEvent, Events } from '../../coordinator/kernel/events/bus.ts'
+import { EventRing } from '../../coordinator/kernel/events/event-ring.ts'
+import { afterCommit } from '../../coordinator/kernel/store/after-commit.ts'
 
 interface MemoryEvents extends Events {
   publish(type: string, data: unknown, subject?: string): CloudEvent

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Test } from 'tap'
-import type { PostgresAddress } from '../../coordinator/store/postgres/connection.ts'
+import type { PostgresAddress } from '../../coordinator/kernel/store/postgres/connection.ts'
 import { postgresMissing, userOf } from './postgres.ts'
 
 const versionOf = (): number[] | undefined => {

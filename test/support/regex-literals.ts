@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '../..')
 /** Folders that read text of outside sources, cells, files and weights. */
 const FOLDERS = [
   ...['discovery', 'shared', 'daemon/inference', 'daemon/helper'],
-  ...['upstreams', 'registers', 'knowledge', 'services', 'conversations', 'base', 'discovery'].map(
+  ...['agents/conversations', 'discovery', 'insight', 'kernel/base', 'kernel/upstreams'].map(
     name => `coordinator/${name}`,
   ),
 ]

@@ -1,5 +1,5 @@
 import { sql, type Transaction } from 'kysely'
-import type { ChangeHook } from '../../coordinator/store/change-hook.ts'
+import type { ChangeHook } from '../../coordinator/kernel/store/change-hook.ts'
 
 /**
  * Runs every free work twice in its transaction, the first time for nothing, as an engine does

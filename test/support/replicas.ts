@@ -1,5 +1,5 @@
-import type { Replica, Replicas } from '../../coordinator/replicas/replicas.ts'
-import { createSoleReplica } from '../../coordinator/replicas/sole-replica.ts'
+import type { Replica, Replicas } from '../../coordinator/kernel/replicas/replicas.ts'
+import { createSoleReplica } from '../../coordinator/kernel/replicas/sole-replica.ts'
 import { newId } from '../../shared/ids.ts'
 
 const newReplica = (): Replica => ({

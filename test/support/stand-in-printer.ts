@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer } from 'node:tls'
 import { Aedes } from 'aedes'
-import { issueAuthority } from '../../coordinator/tls/certificate.ts'
+import { issueAuthority } from '../../coordinator/kernel/tls/certificate.ts'
 
 /** Full status in the shape of an X1 or P1; the values are invented. */
 export const FULL_STATUS = {

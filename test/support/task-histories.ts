@@ -1,14 +1,20 @@
 import { setTimeout as wait } from 'node:timers/promises'
-import { withChangeHook } from '../../coordinator/store/change-hook.ts'
-import { openStore, type Store } from '../../coordinator/store/store.ts'
-import type { Answerer } from '../../coordinator/tasks/delivery.ts'
-import { LEASE_MS } from '../../coordinator/tasks/lease.ts'
-import { isFinal, TaskState } from '../../coordinator/tasks/task-state.ts'
-import { createTasks, type Tasks } from '../../coordinator/tasks/tasks.ts'
-import { findBrokenRow } from '../../coordinator/tasks/transition.ts'
-import type { Opening } from '../../coordinator/tasks/turn.ts'
+import type { Answerer } from '../../coordinator/calls/tasks/delivery.ts'
+import { LEASE_MS } from '../../coordinator/calls/tasks/lease.ts'
+import { isFinal, TaskState } from '../../coordinator/calls/tasks/task-state.ts'
+import { createTasks, type Tasks } from '../../coordinator/calls/tasks/tasks.ts'
+import { findBrokenRow } from '../../coordinator/calls/tasks/transition.ts'
+import type { Opening } from '../../coordinator/calls/tasks/turn.ts'
+import { withChangeHook } from '../../coordinator/kernel/store/change-hook.ts'
+import { openStore, type Store } from '../../coordinator/kernel/store/store.ts'
 import { ShoalError } from '../../shared/errors.ts'
-import { createSent, failed, HOME, newTask, requestInput } from '../coordinator/tasks/fixtures.ts'
+import {
+  createSent,
+  failed,
+  HOME,
+  newTask,
+  requestInput,
+} from '../coordinator/calls/tasks/fixtures.ts'
 import { placeEmptyStore } from './empty-store.ts'
 
 export interface HistoryOptions {

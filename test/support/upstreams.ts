@@ -6,7 +6,7 @@ import { openUpstreams } from '../../discovery/upstreams/open.ts'
 import type { SourceSettings, UpstreamSettings } from '../../discovery/upstreams/settings.ts'
 import type { Upstreams } from '../../discovery/upstreams/upstreams.ts'
 import type { UpstreamSource, UpstreamWarning } from '../../shared/wire/findings.ts'
-import { temporaryFolder } from '../coordinator/store/temporary.ts'
+import { temporaryFolder } from '../coordinator/kernel/store/temporary.ts'
 import { openUpstreamServer, type SourceAnswer, type UpstreamServer } from './upstream-server.ts'
 
 type Parts = Parameters<typeof openUpstreams>[0]

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { DemoName } from '../../coordinator/keys/bootstrap.ts'
+import type { DemoName } from '../../coordinator/access/keys/bootstrap.ts'
 import { SimLinkConfig } from '../../devices/links/sim/config.ts'
 import { SimLink } from '../../devices/links/sim/link.ts'
 import { newId } from '../../shared/ids.ts'

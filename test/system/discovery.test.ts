@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { listHosts } from '../../coordinator/operations/discovery/list-hosts.ts'
+import { listHosts } from '../../coordinator/discovery/registry/operations/discovery/list-hosts.ts'
 import { COMMON_PORTS, FLEET_PORTS, HOST_PORTS } from '../../discovery/net/port-sets.ts'
 import { Avahi } from '../support/avahi.ts'
 import {

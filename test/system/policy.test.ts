@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
-import { bootstrap } from '../../coordinator/keys/bootstrap.ts'
-import { openStore } from '../../coordinator/store/store.ts'
+import { bootstrap } from '../../coordinator/access/keys/bootstrap.ts'
+import { openStore } from '../../coordinator/kernel/store/store.ts'
 import { placeEmptyStore } from '../support/empty-store.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { Process } from '../support/stack.ts'
@@ -99,7 +99,7 @@ t.test('an approved policy applies without a restart, and survives one', async t
 
   await t.test('the approved policy outranks a different file, with a warning', async t => {
     const old = join(folder, 'old.yaml')
-    writeFileSync(old, readFileSync(join(root, 'coordinator/gates/policy.yaml'), 'utf8'))
+    writeFileSync(old, readFileSync(join(root, 'coordinator/access/gates/policy.yaml'), 'utf8'))
     const { coordinator, url } = await start('--policy-file', old)
     t.equal(await asks(url), 0)
     t.ok(coordinator.lines.some(line => /"level":"warn".*old\.yaml is not policy 1/.test(line)))

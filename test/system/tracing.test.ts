@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import t, { type Test } from 'tap'
 import type { AppParts } from '../../coordinator/assembly/app.ts'
-import type { CellEngine } from '../../coordinator/fleet/router.ts'
+import type { CellEngine } from '../../coordinator/fleet/routing/router.ts'
 import { createHandler } from '../../daemon/inference/handler.ts'
 import type { EngineEvent } from '../../daemon/inference/jobs.ts'
 import { SHIPPED_CATALOGUE } from '../../shared/catalogue.ts'

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { Budgets } from '../../coordinator/budgets/budgets.ts'
-import { LimitsConfig } from '../../coordinator/budgets/limits-config.ts'
+import { Budgets } from '../../coordinator/kernel/budgets/budgets.ts'
+import { LimitsConfig } from '../../coordinator/kernel/budgets/limits-config.ts'
 import { DaemonConfig } from '../../daemon/config.ts'
 
 /** Name, and the highest exposure `systemd-analyze security` may find, in tenths. */

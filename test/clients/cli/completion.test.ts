@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { splitLine } from '../../../clients/cli/split-line.ts'
 import { manualFiles } from '../../../packaging/manual.ts'
-import { temporaryFolder } from '../../coordinator/store/temporary.ts'
+import { temporaryFolder } from '../../coordinator/kernel/store/temporary.ts'
 import { createApiDocument, fakeCoordinator } from '../../support/fake-coordinator.ts'
 import {
   type Environment,

@@ -10,7 +10,7 @@ import {
 import { resolveSettings } from '../../../clients/cli/settings.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { VERSION } from '../../../shared/version.ts'
-import { temporaryFolder } from '../../coordinator/store/temporary.ts'
+import { temporaryFolder } from '../../coordinator/kernel/store/temporary.ts'
 import { appWith } from '../../support/app.ts'
 import { shoal } from '../../support/shoal-program.ts'
 

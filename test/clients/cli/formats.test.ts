@@ -3,7 +3,7 @@ import { parse, parseAllDocuments } from 'yaml'
 import { watchAnswer } from '../../../clients/cli/watch-answer.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { VERSION } from '../../../shared/version.ts'
-import { temporaryFolder } from '../../coordinator/store/temporary.ts'
+import { temporaryFolder } from '../../coordinator/kernel/store/temporary.ts'
 import { createApiDocument, fakeCoordinator } from '../../support/fake-coordinator.ts'
 import { hasPython, runInTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
 

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { joinStep } from '../../../clients/cli/next-step.ts'
 import { matchForChange, matchObjects } from '../../../clients/cli/resolve-ids.ts'
-import { temporaryFolder } from '../../coordinator/store/temporary.ts'
+import { temporaryFolder } from '../../coordinator/kernel/store/temporary.ts'
 import {
   createApiDocument,
   error as createError,

@@ -9,8 +9,11 @@ import t, { type Test } from 'tap'
 import { profilesFile, readProfiles, writeProfiles } from '../../../clients/cli/profiles.ts'
 import { readSecret } from '../../../clients/cli/read-secret.ts'
 import { type CliSettings, resolveSettings } from '../../../clients/cli/settings.ts'
-import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
-import { temporaryFolder } from '../../coordinator/store/temporary.ts'
+import {
+  issueAuthority,
+  issueServerCertificate,
+} from '../../../coordinator/kernel/tls/certificate.ts'
+import { temporaryFolder } from '../../coordinator/kernel/store/temporary.ts'
 import { error, fakeCoordinator, type ReceivedRequest } from '../../support/fake-coordinator.ts'
 import { hasPython, runInTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
 

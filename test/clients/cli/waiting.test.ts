@@ -8,7 +8,7 @@ import type { OpenSession } from '../../../clients/cli/session.ts'
 import { type ErrorCode, ShoalError } from '../../../shared/errors.ts'
 import { NOT_TAKEN_UP } from '../../../shared/not-taken-up.ts'
 import type { PrintableRows } from '../../../shared/print.ts'
-import { temporaryFolder } from '../../coordinator/store/temporary.ts'
+import { temporaryFolder } from '../../coordinator/kernel/store/temporary.ts'
 import { createApiDocument, fakeCoordinator } from '../../support/fake-coordinator.ts'
 import { hasPython, runInTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
 

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { FLAG, FRAME } from '../../../coordinator/link/frames.ts'
+import { FLAG, FRAME } from '../../../coordinator/gateway/link/frames.ts'
 import {
   answer as answerFrame,
   field,
   frame,
   greetedCell,
   OK,
-} from '../../coordinator/link/raw-cell.ts'
+} from '../../coordinator/gateway/link/raw-cell.ts'
 import { endWithUsage, USAGE } from '../../support/cell.ts'
 import { collectAnswer, openRequest } from '../../support/link-requests.ts'
 import { cellWith, echoStream, echoWhole, GET, type OpenLink } from './rig.ts'

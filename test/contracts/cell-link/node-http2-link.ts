@@ -12,8 +12,8 @@ import type {
   CellLink,
   CellRequest,
   CellStream,
-} from '../../../coordinator/fleet/cell-link.ts'
-import type { CellLinkOptions } from '../../../coordinator/link/link.ts'
+} from '../../../coordinator/fleet/cells/cell-link.ts'
+import type { CellLinkOptions } from '../../../coordinator/gateway/link/link.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 
 const GREETING_MS = 5000

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Test } from 'tap'
-import type { openLink } from '../../../coordinator/link/link.ts'
+import type { openLink } from '../../../coordinator/gateway/link/link.ts'
 import { type CellHandler, endWithUsage, type LinkedCell, linkCell } from '../../support/cell.ts'
 
 /** Makes a link over the coordinator's end of a socket; the exchangeable part. */

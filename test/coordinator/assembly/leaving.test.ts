@@ -8,7 +8,7 @@ import { silent } from '../../support/cell.ts'
 import { startCoordinators } from '../../support/coordinators.ts'
 import { postgresMissing } from '../../support/postgres.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { temporaryFolder } from '../store/temporary.ts'
+import { temporaryFolder } from '../kernel/store/temporary.ts'
 
 const CLIENTS = 12
 /** Requests of each client after the coordinator has stopped. */

@@ -1,8 +1,8 @@
 import t from 'tap'
 import * as z from 'zod'
-import type { Base } from '../../../coordinator/base/base.ts'
-import type { Context } from '../../../coordinator/operations/context.ts'
-import { defineSkill } from '../../../coordinator/skills/skill.ts'
+import type { Base } from '../../../coordinator/kernel/base/base.ts'
+import type { Context } from '../../../coordinator/kernel/declaration/context.ts'
+import { defineSkill } from '../../../coordinator/kernel/declaration/skill.ts'
 import { a2aScene, caller } from '../../support/a2a.ts'
 
 interface LampViews {

@@ -2,15 +2,15 @@ import { randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import t from 'tap'
 import { startForwarder } from '../../../bin/up/balancer/forward.ts'
-import { acceptAudit } from '../../../coordinator/audit/accept.ts'
-import { markTrouble } from '../../../coordinator/store/trouble.ts'
+import { acceptAudit } from '../../../coordinator/kernel/audit/accept.ts'
+import { markTrouble } from '../../../coordinator/kernel/store/trouble.ts'
 import { LINK_PATH, MQTT_PATH } from '../../../shared/wire/link.ts'
 import { echoCell, reportRegistered } from '../../prove/support/echo-cell.ts'
 import { startCoordinators } from '../../support/coordinators.ts'
 import { postgresMissing } from '../../support/postgres.ts'
 import { signingOf } from '../../support/secrets.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { temporaryFolder } from '../store/temporary.ts'
+import { temporaryFolder } from '../kernel/store/temporary.ts'
 
 /** Rest between two looks at both: the key of the test has 300 calls a minute. */
 const LOOK_MS = 250

@@ -2,7 +2,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
-import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
+import {
+  issueAuthority,
+  issueServerCertificate,
+} from '../../../coordinator/kernel/tls/certificate.ts'
 import type { MatrixServers } from '../../../discovery/modules/community/matrix-discover.ts'
 import type { RegistrySearch } from '../../../discovery/modules/community/registry-search.ts'
 import type { RepoReleases } from '../../../discovery/modules/community/repo-releases.ts'

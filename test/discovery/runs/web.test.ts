@@ -3,7 +3,10 @@ import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer as createHttps } from 'node:https'
 import { type AddressInfo, createServer as createTcp, type Server } from 'node:net'
 import t, { type Test } from 'tap'
-import { issueAuthority, issueServerCertificate } from '../../../coordinator/tls/certificate.ts'
+import {
+  issueAuthority,
+  issueServerCertificate,
+} from '../../../coordinator/kernel/tls/certificate.ts'
 import fingerprintModule from '../../../discovery/modules/network/http-fingerprint.ts'
 import certificateModule from '../../../discovery/modules/osint/tls-cert-check.ts'
 import { hashFavicon, murmurHash3 } from '../../../discovery/runs/network/http/favicon-hash.ts'

@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import type { UpstreamError, UpstreamRequest } from '../../../discovery/upstreams/client.ts'
 import { defineSource, type Source } from '../../../discovery/upstreams/source.ts'
 import type { Upstreams } from '../../../discovery/upstreams/upstreams.ts'
-import { temporaryFolder } from '../../coordinator/store/temporary.ts'
+import { temporaryFolder } from '../../coordinator/kernel/store/temporary.ts'
 import type { SourceAnswer, SourceRequest } from '../../support/upstream-server.ts'
 import {
   FIXTURE_NOW,

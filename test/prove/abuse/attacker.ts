@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net'
-import { KEY_PREFIX, newSecret } from '../../../coordinator/keys/secret.ts'
+import { KEY_PREFIX, newSecret } from '../../../coordinator/access/keys/secret.ts'
 import {
   type AbuseTarget,
   chatBody,

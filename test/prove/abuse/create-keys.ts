@@ -1,6 +1,6 @@
-import { bootstrap } from '../../../coordinator/keys/bootstrap.ts'
-import { Keys } from '../../../coordinator/keys/keys.ts'
-import { openStore } from '../../../coordinator/store/store.ts'
+import { bootstrap } from '../../../coordinator/access/keys/bootstrap.ts'
+import { Keys } from '../../../coordinator/access/keys/keys.ts'
+import { openStore } from '../../../coordinator/kernel/store/store.ts'
 import { silent } from '../../support/cell.ts'
 
 /** Two keys of the highest tier: quotas decide nothing here. */

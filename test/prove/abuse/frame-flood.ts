@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
-import { FLAG, FRAME, FrameReader } from '../../../coordinator/link/frames.ts'
-import { frame, settings, uint32 } from '../../coordinator/link/raw-cell.ts'
+import { FLAG, FRAME, FrameReader } from '../../../coordinator/gateway/link/frames.ts'
+import { frame, settings, uint32 } from '../../coordinator/gateway/link/raw-cell.ts'
 
 const PREFACE_BYTES = 24
 const FRAMES_PER_WRITE = 2000

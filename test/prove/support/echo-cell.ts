@@ -1,5 +1,5 @@
 import { text } from 'node:stream/consumers'
-import { Listeners } from '../../../coordinator/base/listeners.ts'
+import { Listeners } from '../../../coordinator/kernel/base/listeners.ts'
 import { DaemonConfig } from '../../../daemon/config.ts'
 import { daemon } from '../../../daemon/daemon.ts'
 import type { InferenceBackend } from '../../../daemon/daemon-parts.ts'

@@ -1,7 +1,7 @@
-import { Keys } from '../../../coordinator/keys/keys.ts'
-import { KEY_PREFIX, newSecret } from '../../../coordinator/keys/secret.ts'
-import { logger, populate, SPEC } from '../../coordinator/keys/fixtures.ts'
-import { BY, temporaryStore } from '../../coordinator/store/temporary.ts'
+import { Keys } from '../../../coordinator/access/keys/keys.ts'
+import { KEY_PREFIX, newSecret } from '../../../coordinator/access/keys/secret.ts'
+import { logger, populate, SPEC } from '../../coordinator/access/keys/fixtures.ts'
+import { BY, temporaryStore } from '../../coordinator/kernel/store/temporary.ts'
 import { alterSecret, SECRET_END } from '../../support/key-classes.ts'
 
 export interface FirstRefusals {

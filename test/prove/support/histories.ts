@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { Keys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/access/keys/keys.ts'
 import { Recorder, send } from './recorder.ts'
 import type { ReplicaSet } from './replica-set.ts'
 

@@ -1,4 +1,4 @@
-import { leaseSize } from '../../../coordinator/quota/month-ledger.ts'
+import { leaseSize } from '../../../coordinator/access/quota/month-ledger.ts'
 
 interface LossPlan {
   clients: number

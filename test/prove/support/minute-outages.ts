@@ -1,5 +1,5 @@
 import { Agent } from 'node:http'
-import { Keys } from '../../../coordinator/keys/keys.ts'
+import { Keys } from '../../../coordinator/access/keys/keys.ts'
 import { pause } from '../../support/wait-until.ts'
 import { askModel } from './month-client.ts'
 import { ReplicaSet } from './replica-set.ts'

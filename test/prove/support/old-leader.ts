@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { LEADER_LEASE } from '../../../coordinator/leader/lease-leader.ts'
+import { LEADER_LEASE } from '../../../coordinator/kernel/leader/lease-leader.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { ReplicaProcess, ReplicaSet } from './replica-set.ts'
 

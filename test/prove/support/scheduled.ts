@@ -1,10 +1,10 @@
-import { countPlanned } from '../../../coordinator/schedules/recurrence.ts'
-import type { Schedule } from '../../../coordinator/schedules/schedule.ts'
+import { countPlanned } from '../../../coordinator/kernel/schedules/recurrence.ts'
+import type { Schedule } from '../../../coordinator/kernel/schedules/schedule.ts'
 import {
   changeSchedule,
   findSchedule,
   putSchedule,
-} from '../../../coordinator/schedules/schedule-store.ts'
+} from '../../../coordinator/kernel/schedules/schedule-store.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { AcknowledgedWork, WorkVerdict } from './acknowledged.ts'
 import { createWebhook, type Receiver } from './deliveries.ts'

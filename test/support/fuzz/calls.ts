@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { OpenApiDocument } from '../../../coordinator/http/openapi.ts'
+import type { OpenApiDocument } from '../../../coordinator/surfaces/http/openapi.ts'
 import { arbitraryFor, type ValuePool } from './values.ts'
 
 export interface FuzzCall {

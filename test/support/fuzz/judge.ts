@@ -1,5 +1,5 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import type { OpenApiDocument } from '../../../coordinator/http/openapi.ts'
+import type { OpenApiDocument } from '../../../coordinator/surfaces/http/openapi.ts'
 import type { FuzzCall } from './calls.ts'
 
 export interface FuzzAnswer {

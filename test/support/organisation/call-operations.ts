@@ -1,7 +1,7 @@
 import type { RouteAnswer } from '../../../bin/response-examples.ts'
-import { pathFields } from '../../../coordinator/operations/declaration.ts'
-import { operations } from '../../../coordinator/operations/index.ts'
-import type { Operation } from '../../../coordinator/operations/operation.ts'
+import { pathFields } from '../../../coordinator/kernel/declaration/declaration.ts'
+import type { Operation } from '../../../coordinator/kernel/declaration/operation.ts'
+import { operations } from '../../../coordinator/surfaces/catalogue/operations.ts'
 import { FIXED, type Known, type OperationCall, STORY } from './operation-calls.ts'
 import type { openOrganisation } from './organisation.ts'
 

@@ -1,5 +1,5 @@
 import type { ExampleAnswer } from '../../../bin/worked-example.ts'
-import { skills } from '../../../coordinator/skills/index.ts'
+import { skills } from '../../../coordinator/surfaces/catalogue/skills.ts'
 import type { openOrganisation } from './organisation.ts'
 
 type Scene = Awaited<ReturnType<typeof openOrganisation>>

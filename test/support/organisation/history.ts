@@ -1,6 +1,9 @@
-import type { DemoName } from '../../../coordinator/keys/bootstrap.ts'
-import hitlGate from '../../../coordinator/skills/governance/hitl-gate.ts'
-import { changeFormation, insertFormation } from '../../../coordinator/swarm/formation-rows.ts'
+import hitlGate from '../../../coordinator/access/gates/operations/hitl-gate.ts'
+import type { DemoName } from '../../../coordinator/access/keys/bootstrap.ts'
+import {
+  changeFormation,
+  insertFormation,
+} from '../../../coordinator/devices/swarm/formation-rows.ts'
 import { newId } from '../../../shared/ids.ts'
 import { CELL_ID, type openOrganisation } from './organisation.ts'
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parse } from 'yaml'
-import { DEMO_NAMES, DEMO_TENANT } from '../../../coordinator/keys/bootstrap.ts'
+import { DEMO_NAMES, DEMO_TENANT } from '../../../coordinator/access/keys/bootstrap.ts'
 import { OWN_WORD } from './history.ts'
 
 const FOLDER = resolve(import.meta.dirname, '../../../examples/organisation')

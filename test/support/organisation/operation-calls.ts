@@ -1,4 +1,4 @@
-import type { DemoName } from '../../../coordinator/keys/bootstrap.ts'
+import type { DemoName } from '../../../coordinator/access/keys/bootstrap.ts'
 
 /** Ids of what exists by now, by the field of a path that takes them. */
 export type Known = Record<string, string>

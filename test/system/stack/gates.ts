@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import type { Test } from 'tap'
-import { verifyAudit } from '../../../coordinator/audit/verify.ts'
-import { openStore } from '../../../coordinator/store/store.ts'
+import { verifyAudit } from '../../../coordinator/kernel/audit/verify.ts'
+import { openStore } from '../../../coordinator/kernel/store/store.ts'
 import type { TestStack } from '../../support/stack.ts'
 
 const root = resolve(import.meta.dirname, '..', '..', '..')

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Test } from 'tap'
-import { operations } from '../../../coordinator/operations/index.ts'
+import { operations } from '../../../coordinator/surfaces/catalogue/operations.ts'
 import { HOST_PROBES } from '../../../shared/probes/host-probes.ts'
 import type { TestStack } from '../../support/stack.ts'
 import { waitUntil } from '../../support/wait-until.ts'

@@ -5,7 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
-import { issueAuthority, issueServerCertificate } from '../../../../coordinator/tls/certificate.ts'
+import {
+  issueAuthority,
+  issueServerCertificate,
+} from '../../../../coordinator/kernel/tls/certificate.ts'
 import k8sDiscover from '../../../../discovery/modules/infrastructure/k8s-discover.ts'
 import { findAccess } from '../../../../discovery/runs/infrastructure/k8s/find-access.ts'
 import { parseQuantity } from '../../../../discovery/runs/infrastructure/k8s/parse-quantity.ts'

@@ -1,0 +1,210 @@
+import { ShoalError } from '../../../shared/errors.ts'
+import type { Signer } from '../../../shared/signing.ts'
+import type { Approval } from '../../../shared/wire/approval.ts'
+import { appendAudit } from '../../kernel/audit/audit.ts'
+import type { Scope } from '../../kernel/store/scope.ts'
+import type { Ledger } from '../../kernel/store/store.ts'
+import type { Caller, DecisionOptions, NewRequest, Trx, Use } from './asking.ts'
+import { type DecidedRequest, readDecided } from './decided.ts'
+import type { Gates as Definitions, GateDefinition } from './definition.ts'
+import {
+  createRequestRow,
+  isSame,
+  openRequests,
+  requireFewToday,
+  requireRoom,
+  toRequestAudit,
+} from './new-row.ts'
+import { planHash } from './plan-hash.ts'
+import { type GateRequest, stateAt } from './request.ts'
+import { type ChangeParts, RequestChanges } from './request-changes.ts'
+import { countPending, type RequestFilter, readRequest, readRequests } from './rows.ts'
+import {
+  approveRequest,
+  type RequestChange,
+  rejectRequest,
+  useFault,
+  withdrawRequest,
+} from './rules.ts'
+import { rulesFault } from './rules-fault.ts'
+import { signedApproval } from './signed-approval.ts'
+import { auditRefusal, rolesNow, useUp } from './use.ts'
+
+interface GateKeeperParts extends ChangeParts {
+  /** Definitions in force, read at each use because an approved policy may replace them. */
+  readonly definitions: Definitions
+  signer: Signer
+}
+
+/**
+ * Gates: requests bound to one exact plan, decided by people, used once. All state is in the
+ * ledger, so several coordinators share it.
+ */
+export class GateKeeper {
+  readonly #parts: GateKeeperParts
+  readonly #changes: RequestChanges
+
+  constructor(parts: GateKeeperParts) {
+    this.#parts = parts
+    this.#changes = new RequestChanges(parts)
+  }
+
+  /** The definitions in force. */
+  get definitions(): Definitions {
+    return this.#parts.definitions
+  }
+
+  /** Throws `not_found` for an unknown gate. */
+  definition(gateId: string): GateDefinition {
+    const found = this.#find(gateId)
+    if (found === undefined) throw new ShoalError('not_found', `no gate ${gateId}`)
+    return found
+  }
+
+  /** Returns the pending request when the same one is requested again. */
+  async request(wanted: NewRequest, caller: Caller): Promise<GateRequest> {
+    await this.#changes.followClock()
+    const { store, now } = this.#parts
+    const row = createRequestRow(wanted, caller, this.definition(wanted.gateId), now())
+    return store.ledger.sealed.write(async trx => {
+      await this.#changes.settle(trx)
+      const open = await openRequests(trx, row, now())
+      const same = open.find(one => isSame(one, row))
+      if (same !== undefined) return same
+      await requireRoom(trx, row, now())
+      await requireFewToday(trx, row, now())
+      await trx.insertInto('gate_requests').values(row).execute()
+      await appendAudit(trx, { ...caller.by, ...toRequestAudit(row), at: now() })
+      await this.#supersede(trx, open, row.id, caller)
+      const request = await readRequest(trx, row.id, 'all')
+      await this.#changes.report(trx, undefined, request)
+      return request
+    })
+  }
+
+  get(id: string, scope: Scope): Promise<GateRequest> {
+    return readRequest(this.#parts.store.ledger.read, id, scope)
+  }
+
+  list(filter: RequestFilter, scope: Scope): Promise<GateRequest[]> {
+    return readRequests(this.#parts.store.ledger.read, filter, scope)
+  }
+
+  /** The newest requests, newest first, with the facts that a review needs. */
+  listNewest(limit: number, scope: Scope): Promise<DecidedRequest[]> {
+    return readDecided(this.#parts.store.ledger.read, limit, scope)
+  }
+
+  /** Number of pending requests by gate. */
+  countPending(scope: Scope): Promise<Map<string, number>> {
+    return countPending(this.#parts.store.ledger.read, scope, this.#parts.now())
+  }
+
+  /**
+   * Reason why an open request can never pass: the rules of its gate have changed, or the gate is
+   * gone.
+   */
+  rulesFault(request: GateRequest): string | undefined {
+    const isOpen = ['pending', 'approved'].includes(stateAt(request, this.#parts.now()))
+    return isOpen ? rulesFault(request, this.#find(request.gateId)) : undefined
+  }
+
+  approve(id: string, caller: Caller, { reason = '' }: DecisionOptions = {}): Promise<GateRequest> {
+    return this.#changes.decide(id, 'approve', caller, found => {
+      this.#requireSameRules(found)
+      const rules = this.definition(found.gateId)
+      return approveRequest(found, rules, caller.person, { now: this.#parts.now(), reason })
+    })
+  }
+
+  reject(id: string, caller: Caller, { reason = '' }: DecisionOptions = {}): Promise<GateRequest> {
+    return this.#changes.decide(id, 'reject', caller, found => {
+      const rules = this.#find(found.gateId)
+      return rejectRequest(found, rules, caller.person, { now: this.#parts.now(), reason })
+    })
+  }
+
+  withdraw(id: string, caller: Caller): Promise<GateRequest> {
+    return this.#changes.decide(id, 'withdrawn', caller, found =>
+      withdrawRequest(found, caller.person, this.#parts.now()),
+    )
+  }
+
+  /**
+   * Uses an approval: exactly one of many concurrent callers succeeds. Throws `forbidden` when the
+   * approval does not cover this plan now.
+   */
+  async consume(id: string, caller: Caller, use: Use): Promise<GateRequest> {
+    await use.precondition?.()
+    await this.#changes.followClock()
+    const { store, signer, now } = this.#parts
+    const hash = planHash(use.plan)
+    const outcome = await store.ledger.sealed.write(async trx => {
+      await this.#changes.settle(trx)
+      const found = await readRequest(trx, id, { tenantId: caller.tenantId })
+      const fault = await this.#useFault(trx, found, caller, hash)
+      if (fault !== undefined) return { found, fault }
+      const after = await useUp(trx, found, caller.by, now())
+      if (after !== undefined) await this.#changes.report(trx, found, after)
+      const approval = after && signedApproval(after, signer)
+      if (approval !== undefined) await use.runInTransaction?.(trx, approval)
+      return { found, after }
+    })
+    if (outcome.after !== undefined) return outcome.after
+    const fault = outcome.fault ?? 'it was used before'
+    throw await auditRefusal(store.ledger, outcome.found, fault, caller.by, now())
+  }
+
+  /** An approval that a cell can verify offline. Throws `conflict` unless approved or consumed. */
+  async approval(id: string, scope: Scope): Promise<Approval> {
+    await this.#changes.followClock()
+    const { store, signer, now } = this.#parts
+    const found = await readRequest(store.ledger.read, id, scope)
+    const state = stateAt(found, now())
+    const signed = signedApproval(found, signer)
+    if ((state !== 'approved' && state !== 'consumed') || signed === undefined)
+      throw new ShoalError('conflict', `request ${id} is ${state}`)
+    this.#requireSameRules(found)
+    return signed
+  }
+
+  /** Marks overdue requests as expired. */
+  sweep(ledger: Ledger = this.#parts.store.ledger): Promise<void> {
+    return this.#changes.expireOverdue(ledger)
+  }
+
+  #find(gateId: string): GateDefinition | undefined {
+    const { definitions } = this.#parts
+    return Object.hasOwn(definitions, gateId) ? definitions[gateId] : undefined
+  }
+
+  #requireSameRules(request: GateRequest): void {
+    const fault = this.rulesFault(request)
+    if (fault !== undefined) throw new ShoalError('conflict', fault)
+  }
+
+  async #supersede(
+    trx: Trx,
+    open: readonly GateRequest[],
+    by: string,
+    caller: Caller,
+  ): Promise<void> {
+    const change: RequestChange = { state: 'superseded', reason: `superseded by ${by}` }
+    for (const one of open) await this.#changes.apply(trx, one, change, caller.by)
+  }
+
+  async #useFault(
+    trx: Trx,
+    found: GateRequest,
+    { person }: Caller,
+    hash: string,
+  ): Promise<string | undefined> {
+    if (person.personId !== found.requesterId) return 'only the requester can use it'
+    const now = this.#parts.now()
+    return useFault(found, this.#find(found.gateId), {
+      planHash: hash,
+      rolesNow: await rolesNow(trx, found, now),
+      now,
+    })
+  }
+}

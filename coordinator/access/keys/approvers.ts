@@ -1,0 +1,39 @@
+import type { Kysely } from 'kysely'
+import type { LedgerTables } from '../../kernel/store/tables.ts'
+import { actsFor, isLive, isOperator, type Key, toKey } from './key.ts'
+
+/** A person who may approve requests of others, with the roles of one of their keys. */
+export type Approver = Pick<Key, 'personId' | 'roles'>
+
+/** True for a key that votes at gates; those of programs only ask. */
+export const isApprover = ({ kind, roles }: Pick<Key, 'kind' | 'roles'>): boolean =>
+  kind === 'person' && isOperator({ roles })
+
+/** Lists the people who may approve requests of a tenant now, once for each of their keys. */
+export const listApprovers = async (
+  db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
+  tenantId: string,
+  now: number,
+): Promise<Approver[]> => {
+  const rows = await db
+    .selectFrom('keys')
+    .innerJoin('persons', 'persons.id', 'keys.person_id')
+    .innerJoin('tenants', 'tenants.id', 'keys.tenant_id')
+    .selectAll('keys')
+    .where('keys.kind', '=', 'person')
+    .where('keys.roles_json', '<>', JSON.stringify(['client']))
+    .where('keys.revoked_at', 'is', null)
+    .where('persons.disabled_at', 'is', null)
+    .where('tenants.disabled_at', 'is', null)
+    .execute()
+  return rows
+    .map(toKey)
+    .filter(key => isApprover(key) && isLive(key, now) && actsFor(key, tenantId))
+    .map(({ personId, roles }) => ({ personId, roles }))
+}
+
+/** Number of people who can approve keys: with two of them, each can decide on the other's requests. */
+export const countAdministrators = (approvers: readonly Approver[]): number =>
+  new Set(
+    approvers.filter(({ roles }) => roles.includes('operator_admin')).map(each => each.personId),
+  ).size

@@ -1,0 +1,233 @@
+import type { Logger } from 'pino'
+import type { TierName } from '../../../shared/catalogue.ts'
+import type { Actor } from '../../kernel/audit/audit.ts'
+import type { KeyRow } from '../../kernel/store/key-tables.ts'
+import type { Scope } from '../../kernel/store/scope.ts'
+import type { Ledger, SealedTrx, Store } from '../../kernel/store/store.ts'
+import { enablePerson, type Person } from '../people/people.ts'
+import { addTenant, enableTenant, type Tenant } from '../people/tenants.ts'
+import { type Approver, listApprovers } from './approvers.ts'
+import { addKey, type IssuedKey, recordKey } from './issue.ts'
+import { isLive, type Key, type KeySpec, toKey } from './key.ts'
+import { type KeyPage, readKeyRow, readKeyRows, requireKeyRow, requireLasting } from './key-rows.ts'
+import { OpenAnswers, type OpenAnswersParts } from './open-answers.ts'
+import { KEY_PREFIX, newSecret, parseSecret } from './secret.ts'
+import { readShownKeys } from './shown-keys.ts'
+import { Verifier, type VerifierOptions } from './verifier.ts'
+
+export type { IssuedKey } from './issue.ts'
+export type { Key } from './key.ts'
+
+export interface KeysOptions {
+  store: Store
+  logger: Pick<Logger, 'warn'>
+  /** Unix time, milliseconds. */
+  now?: () => number
+  later?: OpenAnswersParts['later']
+  /** Functions that compare secrets; tests count the comparisons. */
+  checking?: Pick<VerifierOptions<Key>, 'digestOf' | 'isEqual'>
+}
+
+/** Shortest interval between two writes of a key's last use. */
+const TOUCH_EVERY_MS = 60_000
+
+/** API keys: authentication, changes, and the answers that are open under them. */
+export class Keys {
+  readonly #ledger: Ledger
+  readonly #logger: Pick<Logger, 'warn'>
+  readonly #now: () => number
+  readonly #verifier: Verifier<Key>
+  readonly #open: OpenAnswers
+  readonly #stopWatching: () => void
+
+  constructor({ store, logger, now = Date.now, later, checking }: KeysOptions) {
+    const { ledger } = store
+    this.#ledger = ledger
+    this.#logger = logger
+    this.#now = now
+    this.#verifier = new Verifier<Key>({
+      ...checking,
+      isAway: () => ledger.outage() !== undefined || store.revisions.isBehind(),
+      lags: store.revisions.lags,
+      lookAfterPause: store.revisions.lookAfterPause,
+      load: async id =>
+        (await readShownKeys(ledger.read, [id])).map(({ digest, key: value }) => ({
+          digest,
+          value,
+        })),
+    })
+    this.#open = new OpenAnswers({
+      read: async ids => (await readShownKeys(ledger.read, ids)).map(({ key }) => key),
+      isCurrent: key => this.#verifier.isKnown(key.id, key),
+      logger,
+      now,
+      later,
+    })
+    this.#stopWatching = store.revisions.onChange('keys', () => this.#forgetAll())
+  }
+
+  /**
+   * Returns the key with this secret, unless it is revoked or expired. Synchronous when the key is
+   * in memory; malformed input never reaches the store. Rejects with `store_unavailable`.
+   * @param onLoad runs before the store is read; what it throws is thrown instead
+   */
+  authenticate(presented: string, onLoad?: () => void): Key | undefined | Promise<Key | undefined> {
+    const id = parseSecret(KEY_PREFIX, presented)
+    if (id === undefined) return undefined
+    const found = this.#verifier.verify(id, presented, onLoad)
+    return found instanceof Promise ? found.then(key => this.#use(key)) : this.#use(found)
+  }
+
+  /** Registers an answer that is open under a key until it is released or cut; see `OpenAnswers`. */
+  hold(...answer: Parameters<OpenAnswers['hold']>): ReturnType<OpenAnswers['hold']> {
+    return this.#open.hold(...answer)
+  }
+
+  /** Throws `invalid_request` for a person or tenant that does not exist. */
+  async create(spec: KeySpec, by: Actor): Promise<IssuedKey> {
+    const issued = await this.#ledger.sealed.write(trx => addKey(trx, spec, by, this.#now()))
+    this.#forget(issued.key.id)
+    return issued
+  }
+
+  /**
+   * Adds a second secret; the previous one stays valid until the next rotation or `retire`. Throws
+   * `conflict` when the key is revoked or has expired.
+   */
+  async rotate(id: string, scope: Scope, by: Actor): Promise<IssuedKey> {
+    const { text, digest } = newSecret(KEY_PREFIX, id)
+    const key = await this.#change(id, scope, { ...by, action: 'key.rotate' }, row => {
+      requireLasting(row, this.#now())
+      return { digest, previous_digest: row.digest }
+    })
+    return { key, secret: text }
+  }
+
+  /** Ends the secret that the last rotation superseded. */
+  retire(id: string, scope: Scope, by: Actor): Promise<Key> {
+    return this.#change(id, scope, { ...by, action: 'key.retire' }, () => ({
+      previous_digest: null,
+    }))
+  }
+
+  /** Takes effect as `revoke` does. Throws `conflict` as `rotate` does. */
+  setTier(id: string, tier: TierName, scope: Scope, by: Actor): Promise<Key> {
+    return this.#change(id, scope, { ...by, action: 'key.tier', details: { tier } }, row => {
+      requireLasting(row, this.#now())
+      return { tier }
+    })
+  }
+
+  /** Takes effect in this process when it resolves, and within a second in others. */
+  revoke(id: string, scope: Scope, by: Actor): Promise<Key> {
+    return this.#change(id, scope, { ...by, action: 'key.revoke' }, row => ({
+      revoked_at: row.revoked_at ?? this.#now(),
+    }))
+  }
+
+  /** Takes effect for all keys of the person as `revoke` does. Throws `not_found`. */
+  enablePerson(id: string, enabled: boolean, scope: Scope, by: Actor): Promise<Person> {
+    return this.#enable(trx => enablePerson(trx, { id, enabled, at: this.#now() }, scope, by))
+  }
+
+  /** Takes effect for the keys of the tenant and those that may act for it. */
+  enableTenant(id: string, enabled: boolean, by: Actor): Promise<Tenant> {
+    return this.#enable(trx => enableTenant(trx, { id, enabled, at: this.#now() }, by))
+  }
+
+  /** Creates a tenant that this key may act for: no other key could add its first person. */
+  async foundTenant(id: string, wanted: { id?: string; name: string }, by: Actor): Promise<Tenant> {
+    const founded = await this.#ledger.sealed.write(async trx => {
+      const at = this.#now()
+      const tenant = await addTenant(trx, wanted, by, at)
+      const row = await requireKeyRow(trx, id, 'all')
+      const further_tenants_json = JSON.stringify([...toKey(row).furtherTenants, tenant.id])
+      await trx.updateTable('keys').set({ further_tenants_json }).where('id', '=', id).execute()
+      const entry = { ...by, at, action: 'key.admit' }
+      await recordKey(trx, row, entry, { tenant: tenant.id })
+      return tenant
+    })
+    this.#forget(id)
+    return founded
+  }
+
+  async get(id: string, scope: Scope): Promise<Key | undefined> {
+    const row = await readKeyRow(this.#ledger.read, id, scope)
+    return row && toKey(row)
+  }
+
+  /** Returns the key as if it were presented now; undefined when it would be refused. */
+  async asNow(id: string): Promise<Key | undefined> {
+    const [found] = await readShownKeys(this.#ledger.read, [id])
+    return found !== undefined && isLive(found.key, this.#now()) ? found.key : undefined
+  }
+
+  /** Lists keys: by id with a page, otherwise oldest first. */
+  async list(scope: Scope, page?: KeyPage): Promise<Key[]> {
+    return (await readKeyRows(this.#ledger.read, scope, page)).map(toKey)
+  }
+
+  /** Lists the people who may approve requests of a tenant now, once for each of their keys. */
+  listApprovers(tenantId: string): Promise<Approver[]> {
+    return listApprovers(this.#ledger.read, tenantId, this.#now())
+  }
+
+  close(): void {
+    this.#stopWatching()
+    this.#open.close()
+  }
+
+  /** Records the use of a live key; undefined for another one. */
+  #use(key: Key | undefined): Key | undefined {
+    const at = this.#now()
+    if (key === undefined || !isLive(key, at)) return undefined
+    if (at - (key.lastUsedAt ?? 0) >= TOUCH_EVERY_MS) this.#touch(key, at)
+    return key
+  }
+
+  #touch(key: Key, at: number): void {
+    key.lastUsedAt = at
+    const written = this.#ledger.free.write(trx =>
+      trx.updateTable('keys').set({ last_used_at: at }).where('id', '=', key.id).execute(),
+    )
+    written.catch(error =>
+      this.#logger.warn({ err: error, key: key.id }, 'last use was not written'),
+    )
+  }
+
+  #forget(id: string): void {
+    this.#verifier.forget(id)
+    this.#open.look(id)
+  }
+
+  #forgetAll(): void {
+    this.#verifier.clear()
+    this.#open.look()
+  }
+
+  /** One audited change of one key. */
+  async #change(
+    id: string,
+    scope: Scope,
+    { details, ...entry }: Actor & { action: string; details?: Record<string, unknown> },
+    values: (row: KeyRow) => Partial<KeyRow>,
+  ): Promise<Key> {
+    const key = await this.#ledger.sealed.write(async trx => {
+      const row = await requireKeyRow(trx, id, scope)
+      const next = values(row)
+      const changed = { ...row, ...next }
+      await trx.updateTable('keys').set(next).where('id', '=', id).execute()
+      await recordKey(trx, changed, { ...entry, at: this.#now() }, details)
+      return toKey(changed)
+    })
+    this.#forget(id)
+    return key
+  }
+
+  /** Forgets all keys: the change may affect any of them. */
+  async #enable<T>(write: (trx: SealedTrx) => Promise<T>): Promise<T> {
+    const changed = await this.#ledger.sealed.write(write)
+    this.#forgetAll()
+    return changed
+  }
+}

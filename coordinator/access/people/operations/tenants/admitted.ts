@@ -1,0 +1,11 @@
+import { ShoalError } from '../../../../../shared/errors.ts'
+import type { Key } from '../../../keys/key.ts'
+
+/**
+ * Throws `not_found` unless the key acts for the tenant, even a disabled one: the existence of
+ * other tenants is not revealed.
+ */
+export const requireAdmitted = (tenantId: string, key: Key | undefined): void => {
+  if (tenantId === key?.tenantId || key?.furtherTenants.includes(tenantId)) return
+  throw new ShoalError('not_found', `no tenant ${tenantId}`, { param: 'tenant_id' })
+}

@@ -1,0 +1,59 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Ledger } from '../../kernel/store/store.ts'
+
+/** How processes that have used up a month ask the others for what they have leased of it. */
+export interface LeaseRecalls {
+  /** Time that is worth waiting for returns, milliseconds. */
+  patienceMs(): number
+  /** Asks for the leases of a subject; resolves when it is worth looking at the ledger again. */
+  recall(subject: string): Promise<void>
+  /** Returns the subjects that some process asks for now. */
+  list(): Promise<readonly string[]>
+}
+
+/** For a process that is alone. */
+export const NO_RECALLS: LeaseRecalls = {
+  patienceMs: () => 0,
+  recall: async () => {},
+  list: async () => [],
+}
+
+const PATIENCE_MS = 2000
+const LOOK_AGAIN_MS = 100
+
+interface RecallParts {
+  ledger: Pick<Ledger, 'free' | 'read' | 'nowMs'>
+  /** Number of processes that lease from the ledger. */
+  countReplicas: () => number
+}
+
+/** Recalls by rows of the ledger. */
+export const createRecalls = ({ ledger, countReplicas }: RecallParts): LeaseRecalls => ({
+  patienceMs: () => (countReplicas() > 1 ? PATIENCE_MS : 0),
+  recall: async subject => {
+    await ledger.free.write(async trx => {
+      const at = await ledger.nowMs(trx)
+      await trx
+        .insertInto('quota_recalls')
+        .values({ subject, at })
+        .onConflict(conflict => conflict.column('subject').doUpdateSet({ at }))
+        .execute()
+    })
+    await setTimeout(LOOK_AGAIN_MS)
+  },
+  list: async () => {
+    const rows = await ledger.read.selectFrom('quota_recalls').select('subject').execute()
+    return rows.map(({ subject }) => subject)
+  },
+})
+
+/** Deletes the recalls that nobody waits for any more. */
+export const deleteOldRecalls = async ({
+  free,
+  nowMs,
+}: Pick<Ledger, 'free' | 'nowMs'>): Promise<void> => {
+  await free.write(async trx => {
+    const before = (await nowMs(trx)) - PATIENCE_MS
+    await trx.deleteFrom('quota_recalls').where('at', '<', before).execute()
+  })
+}

@@ -1,0 +1,44 @@
+import { ShoalError } from '../../../../shared/errors.ts'
+import type { Idempotency } from '../../../calls/idempotency/idempotency.ts'
+import type { Pipeline } from '../../../calls/invoke/invoke.ts'
+import type { Base } from '../../../kernel/base/base.ts'
+import type { Views } from '../../../kernel/declaration/context.ts'
+import type { Operation } from '../../../kernel/declaration/operation.ts'
+import type { Events } from '../../../kernel/events/bus.ts'
+import type { OpenFlows } from '../open.ts'
+import { createStepCaller } from './call-step.ts'
+import { hastenOnEvents } from './hasten-on-events.ts'
+import { startOnEvents } from './start-on-events.ts'
+
+interface FlowCallParts extends OpenFlows, Pick<Base, 'stack' | 'logger'> {
+  skills: readonly Operation[]
+  callable: readonly Operation[]
+  pipeline: Pick<Pipeline, 'invoke'>
+  idempotency: Pick<Idempotency, 'look'>
+  events: Pick<Events, 'subscribe'>
+  /** Complete when all parts are open. */
+  views: object
+}
+
+/**
+ * Lets runs of flows call skills, and events start synergies. Throws `config_invalid` for a flow
+ * that names a skill that does not exist.
+ */
+export const openFlowCalls = (parts: FlowCallParts): object => {
+  const { flows, skills, callable, pipeline, idempotency, events, stack, logger } = parts
+  requireKnownSkills(parts)
+  const views = () => parts.views as Views
+  parts.connectFlows(createStepCaller({ views, pipeline, skills, callable, idempotency }))
+  stack.defer(hastenOnEvents({ flows, events, logger }))
+  stack.defer(startOnEvents({ flows, views, events, logger }))
+  return {}
+}
+
+const requireKnownSkills = ({ flows, skills }: Pick<FlowCallParts, 'flows' | 'skills'>): void => {
+  const known = new Set(skills.map(({ id }) => id))
+  for (const [id, { steps }] of Object.entries(flows.flows))
+    for (const { id: step, skill, compensate } of steps)
+      for (const named of [skill, compensate?.skill])
+        if (named !== undefined && !known.has(named))
+          throw new ShoalError('config_invalid', `flows.${id}.${step}: no skill ${named}`)
+}

@@ -1,0 +1,89 @@
+import { ShoalError } from '../../../shared/errors.ts'
+import { newId } from '../../../shared/ids.ts'
+import type { Caller, Trx } from '../../access/gates/asking.ts'
+import { appendAudit } from '../../kernel/audit/audit.ts'
+import type { AgentSessionRow } from '../../kernel/store/agent-tables.ts'
+import type { AgentsConfig } from './config.ts'
+import { type DockRequest, requireAlone, requireSupervisor } from './docking.ts'
+import { type EndedSession, endDue } from './ending.ts'
+import type { AgentSession } from './session.ts'
+import { countLive, readSession, readSessions } from './session-rows.ts'
+
+interface NewSession {
+  request: DockRequest
+  roles: readonly string[]
+  caller: Caller
+  at: number
+}
+
+/**
+ * Docks an agent inside a transaction, with its audit row; also returns the sessions that have
+ * expired meanwhile. Throws `conflict` for an agent that must be alone and when the tenant has
+ * enough sessions.
+ */
+export const addSession = async (
+  trx: Trx,
+  session: NewSession,
+  config: AgentsConfig,
+): Promise<{ made: AgentSession; ended: EndedSession[] }> => {
+  const { request, roles, caller, at } = session
+  const { tenantId, person } = caller
+  const { agentId } = request
+  const ended = await endDue(trx, at, tenantId)
+  const live = await readSessions(trx, { tenantId, agentId, liveAt: at, limit: 10_000 })
+  requireAlone(request, live, person.personId)
+  await requireSupervisor(trx, request.supervisorId, caller, at)
+  if ((await countLive(trx, tenantId, at)) >= config.sessions_per_tenant)
+    throw new ShoalError(
+      'conflict',
+      `${config.sessions_per_tenant} sessions are live in this tenant; one must undock first`,
+    )
+  const row = rowOf(session, config)
+  await trx.insertInto('agent_sessions').values(row).execute()
+  await appendAudit(trx, {
+    ...caller.by,
+    at,
+    tenant: tenantId,
+    action: 'session.dock',
+    subject: row.id,
+    outcome: 'done',
+    details: {
+      agent: agentId,
+      agent_type: request.agentType,
+      person: person.personId,
+      roles,
+      variant: request.variant,
+      supervisor: request.supervisorId ?? null,
+    },
+  })
+  return { made: await readSession(trx, row.id, tenantId), ended }
+}
+
+const rowOf = (
+  { request, roles, caller: { tenantId, person }, at }: NewSession,
+  { session_idle_minutes, session_hours }: AgentsConfig,
+): AgentSessionRow => {
+  const expiresAt = at + session_hours * 3_600_000
+  return {
+    id: newId('session', at),
+    tenant_id: tenantId,
+    person_id: person.personId,
+    key_id: person.keyId,
+    kind: person.kind,
+    agent_id: request.agentId,
+    agent_type: request.agentType,
+    roles_json: JSON.stringify(roles),
+    variant: request.variant,
+    profile_id: request.profileId ?? null,
+    supervisor_id: request.supervisorId ?? null,
+    step: 'dock',
+    waiting_json: null,
+    last_skill: null,
+    docked_at: at,
+    seen_at: at,
+    idle_at: Math.min(at + session_idle_minutes * 60_000, expiresAt),
+    expires_at: expiresAt,
+    ended_at: null,
+    outcome: null,
+  }
+}

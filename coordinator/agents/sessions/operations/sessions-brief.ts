@@ -1,0 +1,26 @@
+import * as z from 'zod'
+import { callerOf } from '../../../access/gates/operations/gate-view.ts'
+import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import { knownRoles } from '../roles.ts'
+import { briefingFor } from './briefing.ts'
+import { Briefing } from './briefing-view.ts'
+import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
+
+export default defineOperation({
+  id: 'sessions-brief',
+  description: 'Step 2 of 7: return the rules, pending work, fleet state and allowed skills.',
+  method: 'POST',
+  path: '/v1/sessions/{session_id}/brief',
+  access: 'key',
+  effect: 'write',
+  input: z.strictObject(SESSION_ID),
+  output: z.object({ session: SessionView, ...Briefing.shape }),
+  run: async ({ session_id }, context) => {
+    const { sessions } = context.agents
+    const caller = callerOf(context)
+    const { roles, lastSkill } = await sessions.require(session_id, caller, 'brief')
+    const briefing = await briefingFor(knownRoles(roles), context, lastSkill)
+    const after = await sessions.brief(session_id, caller)
+    return { session: sessionViewOf(after, context.now()), ...briefing }
+  },
+})

@@ -1,0 +1,189 @@
+import type { Kysely } from 'kysely'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { AgentClaimRow, AgentSessionRow } from '../../kernel/store/agent-tables.ts'
+import { countMatchingRows } from '../../kernel/store/count.ts'
+import type { Ledger } from '../../kernel/store/store.ts'
+import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { AgentSession, ScopeClaim } from './session.ts'
+
+/** A transaction or the reading connection. */
+export type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
+
+export interface SessionFilter {
+  tenantId: string
+  personId?: string
+  agentId?: string
+  /** Restricts the result to sessions that are live at this time. */
+  liveAt?: number
+  /** Upper bound of the ids, exclusive: the cursor of the next page. */
+  before?: string
+  limit: number
+}
+
+/** Reads sessions, newest first. */
+export const readSessions = async (
+  db: Reader,
+  { tenantId, personId, agentId, liveAt, before, limit }: SessionFilter,
+): Promise<AgentSession[]> => {
+  let query = db
+    .selectFrom('agent_sessions')
+    .selectAll()
+    .where('tenant_id', '=', tenantId)
+    .orderBy('id', 'desc')
+    .limit(limit)
+  if (personId !== undefined) query = query.where('person_id', '=', personId)
+  if (agentId !== undefined) query = query.where('agent_id', '=', agentId)
+  if (before !== undefined) query = query.where('id', '<', before)
+  if (liveAt !== undefined)
+    query = query
+      .where('ended_at', 'is', null)
+      .where('idle_at', '>', liveAt)
+      .where('expires_at', '>', liveAt)
+  return withClaims(db, await query.execute())
+}
+
+/** Reads a session; undefined also for one of another tenant. */
+export const findSession = async (
+  db: Reader,
+  id: string,
+  tenantId: string,
+): Promise<AgentSession | undefined> => {
+  const rows = await db
+    .selectFrom('agent_sessions')
+    .selectAll()
+    .where('id', '=', id)
+    .where('tenant_id', '=', tenantId)
+    .execute()
+  return (await withClaims(db, rows))[0]
+}
+
+/** Throws `not_found`. */
+export const readSession = async (
+  db: Reader,
+  id: string,
+  tenantId: string,
+): Promise<AgentSession> => (await findSession(db, id, tenantId)) ?? noSession(id)
+
+export const noSession = (id: string): never => {
+  throw new ShoalError('not_found', `no session ${id}`)
+}
+
+/** Sessions that are over but not yet marked as such. */
+export const dueSessions = async (
+  db: Reader,
+  now: number,
+  tenantId?: string,
+): Promise<AgentSession[]> => {
+  let query = db
+    .selectFrom('agent_sessions')
+    .selectAll()
+    .where('ended_at', 'is', null)
+    .where(({ or, eb }) => or([eb('idle_at', '<=', now), eb('expires_at', '<=', now)]))
+    .limit(500)
+  if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId)
+  return withClaims(db, await query.execute())
+}
+
+export const countLive = (db: Reader, tenantId: string, now: number): Promise<number> =>
+  countMatchingRows(
+    db
+      .selectFrom('agent_sessions')
+      .where('tenant_id', '=', tenantId)
+      .where('ended_at', 'is', null)
+      .where('idle_at', '>', now)
+      .where('expires_at', '>', now),
+  )
+
+/** Scopes that live sessions hold. */
+export const countClaims = (db: Reader, tenantId: string, now: number): Promise<number> =>
+  countMatchingRows(
+    db
+      .selectFrom('agent_claims')
+      .innerJoin('agent_sessions', 'agent_sessions.id', 'agent_claims.session_id')
+      .where('agent_claims.tenant_id', '=', tenantId)
+      .where('ended_at', 'is', null)
+      .where('idle_at', '>', now)
+      .where('expires_at', '>', now),
+  )
+
+/** Holder of a scope, live or ended. */
+export const holderOf = async (
+  db: Reader,
+  tenantId: string,
+  scope: string,
+): Promise<AgentSession | undefined> => {
+  const claim = await db
+    .selectFrom('agent_claims')
+    .select('session_id')
+    .where('tenant_id', '=', tenantId)
+    .where('scope', '=', scope)
+    .executeTakeFirst()
+  return claim && findSession(db, claim.session_id, tenantId)
+}
+
+const withClaims = async (
+  db: Reader,
+  rows: readonly AgentSessionRow[],
+): Promise<AgentSession[]> => {
+  if (rows.length === 0) return []
+  const ids = rows.map(({ id }) => id)
+  const claims = await db
+    .selectFrom('agent_claims')
+    .selectAll()
+    .where('session_id', 'in', ids)
+    .orderBy('scope')
+    .execute()
+  return rows.map(row =>
+    sessionOf(
+      row,
+      claims.filter(claim => claim.session_id === row.id),
+    ),
+  )
+}
+
+const sessionOf = (row: AgentSessionRow, claims: readonly AgentClaimRow[]): AgentSession => ({
+  id: row.id,
+  tenantId: row.tenant_id,
+  personId: row.person_id,
+  keyId: row.key_id,
+  kind: row.kind as AgentSession['kind'],
+  agentId: row.agent_id,
+  agentType: row.agent_type as AgentSession['agentType'],
+  roles: JSON.parse(row.roles_json),
+  variant: row.variant as AgentSession['variant'],
+  profileId: row.profile_id ?? undefined,
+  supervisorId: row.supervisor_id ?? undefined,
+  step: row.step as AgentSession['step'],
+  waiting: row.waiting_json === null ? undefined : JSON.parse(row.waiting_json),
+  lastSkill: row.last_skill ?? undefined,
+  dockedAt: row.docked_at,
+  seenAt: row.seen_at,
+  idleAt: row.idle_at,
+  expiresAt: row.expires_at,
+  endedAt: row.ended_at ?? undefined,
+  outcome: (row.outcome ?? undefined) as AgentSession['outcome'],
+  claims: claims.map(claimOf),
+})
+
+const claimOf = ({ scope, task_id, task_state, claimed_at }: AgentClaimRow): ScopeClaim => ({
+  scope,
+  taskId: task_id ?? undefined,
+  taskState: (task_state ?? undefined) as ScopeClaim['taskState'],
+  claimedAt: claimed_at,
+})
+
+/** Deletes sessions that ended before a Unix time; 100 per call, which keeps transactions short. */
+export const deleteEnded = async (ledger: Ledger, before: number): Promise<void> => {
+  const old = await ledger.read
+    .selectFrom('agent_sessions')
+    .select('id')
+    .where('ended_at', '<', before)
+    .limit(100)
+    .execute()
+  if (old.length === 0) return
+  const ids = old.map(({ id }) => id)
+  await ledger.free.write(async trx => {
+    await trx.deleteFrom('agent_evidence').where('session_id', 'in', ids).execute()
+    await trx.deleteFrom('agent_sessions').where('id', 'in', ids).execute()
+  })
+}

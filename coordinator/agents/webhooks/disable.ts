@@ -1,0 +1,51 @@
+import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import { cancelLane } from '../../kernel/queue/job-lanes.ts'
+import type { WebhookRow } from '../../kernel/store/delivery-tables.ts'
+import type { SealedTrx } from '../../kernel/store/store.ts'
+import { webhookLaneOf } from './webhook.ts'
+
+/** Columns that a report about a webhook names. */
+export const REPORTED = ['id', 'tenant_id', 'url'] as const
+type DisabledWebhook = Pick<WebhookRow, (typeof REPORTED)[number]>
+
+/** Disables a webhook within a transaction, unless it is disabled, and reports that. */
+export type DisableWebhook = (
+  trx: SealedTrx,
+  webhook: DisabledWebhook,
+  reason: string,
+) => Promise<void>
+
+interface DisableParts {
+  /** Reports the webhook within the transaction. */
+  announce: DisableWebhook
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+const BY_COORDINATOR: Actor = { actor: 'coordinator' }
+
+/** Nothing is sent to a disabled webhook any more, and what waits is called off. */
+export const createDisableWebhook =
+  ({ announce, now }: DisableParts): DisableWebhook =>
+  async (trx, webhook, reason) => {
+    const { id, tenant_id, url } = webhook
+    const at = now()
+    const { numUpdatedRows } = await trx
+      .updateTable('webhooks')
+      .set({ disabled_at: at, disabled_reason: reason, slowed_at: null, changed_at: at })
+      .where('id', '=', id)
+      .where('disabled_at', 'is', null)
+      .executeTakeFirst()
+    if (numUpdatedRows === 0n) return
+    const cancelled = await cancelLane(trx, webhookLaneOf(id), 'the webhook was disabled', at)
+    await appendAudit(trx, {
+      ...BY_COORDINATOR,
+      at,
+      tenant: tenant_id,
+      action: 'webhook.disable',
+      subject: id,
+      outcome: 'done',
+      details: { reason, host: new URL(url).host, cancelled },
+    })
+    await announce(trx, webhook, reason)
+  }

@@ -1,0 +1,275 @@
+import { randomUUID } from 'node:crypto'
+import type { Transaction } from 'kysely'
+import type { Logger } from 'pino'
+import * as z from 'zod'
+import { errorCodes, httpStatus, ShoalError } from '../../../shared/errors.ts'
+import type { Replicas } from '../../kernel/replicas/replicas.ts'
+import type { SecretSealer } from '../../kernel/signing/sealing.ts'
+import type { IdempotentCallRow } from '../../kernel/store/delivery-tables.ts'
+import type { Ledger } from '../../kernel/store/store.ts'
+import type { LedgerTables } from '../../kernel/store/tables.ts'
+import { asCall, type MarkedCall } from './call-marks.ts'
+import { type CallKeeping, findCall, holderOf, lookAtCall } from './look-at-call.ts'
+
+/** A call that its caller may repeat. */
+interface RepeatableCall {
+  /** Owner of the key: two callers may use the same text. */
+  scope: string
+  callKey: string
+  /** Digest of the whole call. */
+  fingerprint: string
+  /** Longest duration of the call, seconds. */
+  timeoutSeconds: number
+}
+
+interface IdempotencyParts {
+  ledger: Ledger
+  replicas: Pick<Replicas, 'id'>
+  /** Answers may hold secrets that are shown once. */
+  sealing: SecretSealer
+  /** Unix time, milliseconds. */
+  now: () => number
+  logger: Pick<Logger, 'warn'>
+}
+
+const KEPT_MS = 24 * 3600 * 1000
+/** Time for work that goes on after the call timed out. */
+const GRACE_MS = 90_000
+const DELETE_EVERY_MS = 600_000
+/** A larger answer is not stored. */
+const MAX_ANSWER_BYTES = 256 * 1024
+
+const Kept = z.union([
+  z.object({ answer: z.unknown() }),
+  z.object({
+    error: z.object({
+      code: z.enum(errorCodes),
+      message: z.string(),
+      param: z.string().exactOptional(),
+    }),
+  }),
+])
+
+type Trx = Transaction<LedgerTables>
+
+/** Calls with an Idempotency-Key: each runs once in 24 hours. */
+export class Idempotency {
+  readonly #parts: IdempotencyParts
+  /** Unix time of the last deletion of old calls. */
+  #deletedAt = Number.NEGATIVE_INFINITY
+
+  constructor(parts: IdempotencyParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Runs a call once in 24 hours; a repetition gets the first answer. An answer that `isKept`
+   * rejects is not stored, nor is a refusal that changed nothing: such a call may run again. Throws
+   * `idempotency_key_reuse` for another call with the same key, and `conflict` while the first is
+   * in progress or when its answer was lost.
+   */
+  async once(
+    wanted: RepeatableCall,
+    run: () => Promise<unknown>,
+    isKept: (answer: unknown) => boolean,
+  ): Promise<{ answer: unknown; replayed: boolean }> {
+    const name = `${this.#parts.replicas.id}/${randomUUID()}`
+    const sealed = await this.#claim(wanted, name)
+    if (sealed !== undefined) {
+      const text = this.#parts.sealing.open(sealed, contextOf(wanted))
+      return { answer: parseAnswer(text), replayed: true }
+    }
+    const { scope, callKey } = wanted
+    const call: MarkedCall = { scope, callKey, claim: name, changed: false, over: false }
+    return { answer: await this.#answer(call, run, isKept), replayed: false }
+  }
+
+  /** Looks up the stored outcome of a call, without making the call. */
+  look(call: Pick<RepeatableCall, 'scope' | 'callKey'>): Promise<CallKeeping> {
+    return lookAtCall(this.#parts, call)
+  }
+
+  /** The stored answer of the first call; undefined when this call is the first. */
+  #claim(call: RepeatableCall, name: string): Promise<string | undefined> {
+    const { ledger, now } = this.#parts
+    const claimed = ledger.free.write(async trx => {
+      const row = rowOf(call, name, now())
+      if (await begin(trx, row)) return undefined
+      const known = await findCall(trx, call)
+      if (known === undefined) throw createInProgressError()
+      if (known.fingerprint !== call.fingerprint) throw createReuseError()
+      if (known.answer_sealed !== null) return known.answer_sealed
+      if (await this.#takeOver(trx, row, known.claim)) return undefined
+      throw known.state === 'changed' && known.lease_until <= now()
+        ? createLostAnswerError()
+        : createInProgressError()
+    })
+    this.#deleteOld()
+    return claimed
+  }
+
+  /** Takes over the claim of a coordinator that died before the call changed anything. */
+  async #takeOver(trx: Trx, row: IdempotentCallRow, claim: string): Promise<boolean> {
+    const { ledger, replicas } = this.#parts
+    const holder = holderOf(claim)
+    if (holder === undefined || holder === replicas.id) return false
+    const now = await ledger.nowMs(trx)
+    const { numUpdatedRows } = await whereClaimed(trx.updateTable('idempotent_calls').set(row), {
+      scope: row.scope,
+      callKey: row.call_key,
+      claim,
+    })
+      .where('state', '=', 'begun')
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom('replicas').select('id').where('id', '=', holder).where('until', '>', now),
+          ),
+        ),
+      )
+      .executeTakeFirst()
+    return numUpdatedRows > 0n
+  }
+
+  #deleteOld(): void {
+    const { ledger, logger, now } = this.#parts
+    if (now() - this.#deletedAt < DELETE_EVERY_MS) return
+    this.#deletedAt = now()
+    const before = now() - KEPT_MS
+    ledger.free
+      .write(trx => trx.deleteFrom('idempotent_calls').where('created_at', '<=', before).execute())
+      .catch(error => logger.warn({ err: error }, 'old calls were not deleted'))
+  }
+
+  async #answer(
+    call: MarkedCall,
+    run: () => Promise<unknown>,
+    isKept: (answer: unknown) => boolean,
+  ): Promise<unknown> {
+    try {
+      const answer = await asCall(call, run)
+      if (isKept(answer)) await this.#settle(call, textOf({ answer }))
+      // the same call finds its changes again
+      else await this.#end(call, trx => deleteClaimed(trx, call).execute())
+      return answer
+    } catch (error) {
+      await this.#settle(call, call.changed ? refusalOf(error) : undefined)
+      throw error
+    }
+  }
+
+  /**
+   * Stores the answer. Without one, the call may run again unless it is marked as changed: also by a
+   * commit of which this process does not know.
+   */
+  #settle(call: MarkedCall, kept: string | undefined): Promise<void> {
+    const { sealing, now } = this.#parts
+    const values =
+      kept === undefined
+        ? { lease_until: now() }
+        : { state: 'answered', answer_sealed: sealing.seal(kept, contextOf(call)) }
+    return this.#end(call, async trx => {
+      if (kept === undefined) await deleteClaimed(trx, call).where('state', '=', 'begun').execute()
+      await whereClaimed(trx.updateTable('idempotent_calls').set(values), call).execute()
+    })
+  }
+
+  /** An answer that cannot be stored is returned all the same; a repetition is then refused. */
+  async #end(call: MarkedCall, store: (trx: Trx) => Promise<unknown>): Promise<void> {
+    const { ledger, logger } = this.#parts
+    call.over = true
+    await ledger.free
+      .write(store)
+      .catch(error => logger.warn({ err: error }, 'the answer of a call was not kept'))
+  }
+}
+
+const rowOf = (call: RepeatableCall, name: string, now: number): IdempotentCallRow => ({
+  scope: call.scope,
+  call_key: call.callKey,
+  fingerprint: call.fingerprint,
+  claim: name,
+  state: 'begun',
+  answer_sealed: null,
+  lease_until: now + call.timeoutSeconds * 1000 + GRACE_MS,
+  created_at: now,
+})
+
+/**
+ * Claims the key in one statement, so that only one of several processes succeeds: a key that is
+ * new, expired, or whose call ended without a change and without an answer.
+ */
+const begin = async (trx: Trx, row: IdempotentCallRow): Promise<boolean> => {
+  const claimed = await trx
+    .insertInto('idempotent_calls')
+    .values(row)
+    .onConflict(conflict =>
+      conflict
+        .columns(['scope', 'call_key'])
+        .doUpdateSet(row)
+        .where(({ eb, and, or }) =>
+          or([
+            eb('idempotent_calls.created_at', '<=', row.created_at - KEPT_MS),
+            and([
+              eb('idempotent_calls.fingerprint', '=', row.fingerprint),
+              eb('idempotent_calls.answer_sealed', 'is', null),
+              eb('idempotent_calls.lease_until', '<=', row.created_at),
+              eb('idempotent_calls.state', '!=', 'changed'),
+            ]),
+          ]),
+        ),
+    )
+    .returning('claim')
+    .executeTakeFirst()
+  return claimed !== undefined
+}
+
+interface Narrowable<Q> {
+  where(column: 'scope' | 'call_key' | 'claim', operator: '=', value: string): Q
+}
+
+const whereClaimed = <Q extends Narrowable<Q>>(
+  query: Q,
+  { scope, callKey, claim }: Pick<MarkedCall, 'scope' | 'callKey' | 'claim'>,
+): Q => query.where('scope', '=', scope).where('call_key', '=', callKey).where('claim', '=', claim)
+
+const deleteClaimed = (trx: Trx, call: MarkedCall) =>
+  whereClaimed(trx.deleteFrom('idempotent_calls'), call)
+
+const contextOf = ({ scope, callKey }: Pick<RepeatableCall, 'scope' | 'callKey'>): string =>
+  JSON.stringify(['idempotent call', scope, callKey])
+
+const textOf = (kept: z.input<typeof Kept>): string | undefined => {
+  const text = JSON.stringify(kept)
+  return Buffer.byteLength(text) > MAX_ANSWER_BYTES ? undefined : text
+}
+
+/** A refusal is an answer; a failure is not, and its changes need a look. */
+const refusalOf = (error: unknown): string | undefined => {
+  if (!(error instanceof ShoalError) || httpStatus(error.code) >= 500) return undefined
+  const { code, message, param } = error
+  return textOf({ error: { code, message, ...(param === undefined ? {} : { param }) } })
+}
+
+const parseAnswer = (text: string): unknown => {
+  const kept = Kept.parse(JSON.parse(text))
+  if (!('error' in kept)) return kept.answer
+  const { code, message, param } = kept.error
+  throw new ShoalError(code, message, param === undefined ? {} : { param })
+}
+
+const createReuseError = () =>
+  new ShoalError('idempotency_key_reuse', 'this Idempotency-Key came with another question', {
+    param: 'Idempotency-Key',
+  })
+const createInProgressError = () =>
+  new ShoalError('conflict', 'the first call with this Idempotency-Key is being answered', {
+    param: 'Idempotency-Key',
+    retryAfterSeconds: 1,
+  })
+const createLostAnswerError = () =>
+  new ShoalError(
+    'conflict',
+    'the first call with this Idempotency-Key changed something and its answer was lost: look at what is there',
+    { param: 'Idempotency-Key' },
+  )

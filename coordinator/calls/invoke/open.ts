@@ -1,0 +1,40 @@
+import type { Keys } from '../../access/keys/keys.ts'
+import { type CountCall, createCallLimits } from '../../access/quota/call-limits.ts'
+import type { OpenMinute } from '../../access/quota/minute.ts'
+import type { Quota } from '../../access/quota/quota.ts'
+import type { Base } from '../../kernel/base/base.ts'
+import type { Views } from '../../kernel/declaration/context.ts'
+import type { SkillFacts } from '../../kernel/declaration/declaration.ts'
+import type { Operation } from '../../kernel/declaration/operation.ts'
+import type { Idempotency } from '../idempotency/idempotency.ts'
+import type { OperationTasks } from '../tasks/operation-tasks.ts'
+import { CallPipeline, type Pipeline } from './invoke.ts'
+
+export interface PipelinePartParts extends Pick<Base, 'now' | 'nowMs'> {
+  logger: Pick<Base['logger'], 'warn'>
+  skills: readonly (Operation & SkillFacts)[]
+  quota: Pick<Quota, 'admit'>
+  keys: Pick<Keys, 'hold'>
+  idempotency: Idempotency
+  openMinute: OpenMinute
+  /** Limits of a test in place of the product's. */
+  countCall?: CountCall
+  /** Complete when all parts are open: calls see every view, and some begin tasks. */
+  views: object
+}
+
+/** The way from every surface, and from tasks, to the operations. */
+export const openPipeline = (parts: PipelinePartParts): { pipeline: Pipeline } => ({
+  pipeline: new CallPipeline({
+    skills: parts.skills,
+    views: () => parts.views as Views,
+    tasks: () => (parts.views as { tasks?: Pick<OperationTasks, 'begin'> }).tasks,
+    countCall:
+      parts.countCall ?? createCallLimits({ ticks: parts.nowMs, openMinute: parts.openMinute }),
+    quota: parts.quota,
+    idempotency: parts.idempotency,
+    hold: (key, held) => parts.keys.hold(key, held),
+    logger: parts.logger,
+    now: parts.now,
+  }),
+})

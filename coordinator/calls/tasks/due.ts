@@ -1,0 +1,76 @@
+import { type Kysely, type RawBuilder, sql } from 'kysely'
+import type { LedgerTables } from '../../kernel/store/tables.ts'
+import { isLeft } from './lease.ts'
+import type { Mail } from './mailbox.ts'
+
+/** Worker that looks for mail, and its time in Unix milliseconds. */
+interface MailQuery {
+  worker: string
+  now: number
+}
+
+const WORKING_STATES = ['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']
+const AT_ONCE = 500
+
+/**
+ * Reads the mail that is due for tasks without a live owner, and for tasks whose gate request was
+ * decided.
+ */
+export const readDue = async (db: Kysely<LedgerTables>, looking: MailQuery): Promise<Mail[]> => [
+  ...(await readCutOff(db, looking)),
+  ...(await readDecided(db, looking)),
+]
+
+/** Reads tasks that should be running and have no other live owner. */
+const readCutOff = async (db: Kysely<LedgerTables>, looking: MailQuery): Promise<Mail[]> => {
+  const rows = await db
+    .selectFrom('task_runs')
+    .innerJoin('a2a_tasks', 'a2a_tasks.id', 'task_runs.task_id')
+    .select(['task_runs.task_id', 'task_runs.tenant_id'])
+    .where('a2a_tasks.status_state', 'in', WORKING_STATES)
+    .where(isLeft('task_runs.worker', looking))
+    .where(isUnmailed('resume'))
+    .orderBy('task_runs.created_at')
+    .execute()
+  return rows.map(row => mailFor(row, 'resume'))
+}
+
+/** Reads tasks that wait at a gate whose request is no longer pending. */
+const readDecided = async (db: Kysely<LedgerTables>, { now }: MailQuery): Promise<Mail[]> => {
+  const rows = await db
+    .selectFrom('task_runs')
+    .innerJoin('gate_requests', 'gate_requests.id', 'task_runs.gate_request_id')
+    .select(['task_runs.task_id', 'task_runs.tenant_id'])
+    .where('task_runs.waits', '=', 'gate')
+    .where(({ or, eb }) =>
+      or([eb('gate_requests.state', '!=', 'pending'), eb('gate_requests.expires_at', '<=', now)]),
+    )
+    .where(isUnmailed('decision'))
+    .limit(AT_ONCE)
+    .execute()
+  return rows.map(row => mailFor(row, 'decision'))
+}
+
+/** Returns the ids of tasks with mail that no other live process owns, oldest mail first. */
+export const readMailed = async (
+  db: Kysely<LedgerTables>,
+  looking: MailQuery,
+): Promise<string[]> => {
+  const rows = await db
+    .selectFrom('task_mail')
+    .innerJoin('task_runs', 'task_runs.task_id', 'task_mail.task_id')
+    .select('task_mail.task_id')
+    .where(isLeft('task_runs.worker', looking))
+    .orderBy('task_mail.posted_at')
+    .execute()
+  return [...new Set(rows.map(({ task_id }) => task_id))]
+}
+
+const isUnmailed = (kind: Mail['kind']): RawBuilder<boolean> =>
+  sql`not exists (select 1 from task_mail
+    where task_mail.task_id = task_runs.task_id and task_mail.kind = ${kind})`
+
+const mailFor = (
+  { task_id: taskId, tenant_id: tenantId }: { task_id: string; tenant_id: string },
+  kind: Mail['kind'],
+): Mail => ({ taskId, tenantId, kind, actor: 'coordinator' })

@@ -1,0 +1,240 @@
+import { setTimeout } from 'node:timers/promises'
+import type { StreamResponse, Task } from '@a2a-js/sdk'
+import type { Logger } from 'pino'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { EventDraft, Events } from '../../kernel/events/bus.ts'
+import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
+import { applyEvent, withMessage } from './apply.ts'
+import type { TransitionFields } from './history.ts'
+import { TaskElsewhereError } from './lease.ts'
+import { type StoredTail, storeBatch, storeFirst, type TaskEntry } from './live-store.ts'
+import type { Mail } from './mailbox.ts'
+import { agentMessage } from './parts.ts'
+import type { TaskHooks } from './task-hooks.ts'
+import type { TaskRun } from './task-run.ts'
+import { isSettled, stateName, type TaskState } from './task-state.ts'
+import type { Opening, StatusMore, Turn } from './turn.ts'
+
+export interface LiveTaskParts {
+  ledger: Ledger
+  /** Process that owns the task. */
+  worker: string
+  addEvents: Events['addWithin']
+  hooks: TaskHooks | undefined
+  /** Called for each event after it is stored. */
+  onEvent: (task: Task, event: StreamResponse, tenantId: string) => void
+  /** Called when a change cannot be stored now; storing is retried unless the task `isLost`. */
+  onError: (taskId: string, error: Error) => void
+  logger: Pick<Logger, 'warn'>
+  now: () => number
+}
+
+/** Takes the task and removes the mail that the turn acts on; part of the first store of the turn. */
+export type ClaimTask = (trx: SealedTrx) => Promise<void>
+
+const RETRY_MS = 1000
+
+/**
+ * A task while this process owns it and runs one of its turns. Events change the copy in memory at
+ * once; they are stored in order, in batches when the store is slower, and reported after that.
+ */
+export class LiveTask {
+  task: Task
+  run: TaskRun
+  /** Task as last reported to its followers. */
+  reportedTask: Task
+  /** True when another process has taken the task. */
+  isLost = false
+  /** True when mail arrived that this turn cannot act on; it is read after the turn. */
+  hasMail = false
+  readonly #parts: LiveTaskParts
+  readonly #stop = new AbortController()
+  readonly #pending: TaskEntry[] = []
+  #writing: Promise<void> | undefined
+  #claim: ClaimTask | undefined
+  #actor = 'coordinator'
+  #isClosing = false
+  #isOver = false
+  /** Rejects when the next attempt to store fails. */
+  #failure = Promise.withResolvers<never>()
+  #stored: StoredTail = { last: undefined, person: undefined }
+
+  constructor(task: Task, run: TaskRun, parts: LiveTaskParts) {
+    this.task = task
+    this.reportedTask = task
+    this.run = run
+    this.#parts = parts
+  }
+
+  /** True when the turn has reached the state that ends it; later events have no effect. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  turn(): Turn {
+    const { task } = this
+    return {
+      taskId: task.id,
+      contextId: task.contextId,
+      signal: this.#stop.signal,
+      artifacts: task.artifacts,
+      status: (state, more) => this.status(state, more),
+      artifact: (artifact, { append = false, lastChunk = true } = {}) => {
+        const { id: taskId, contextId } = this.task
+        const value = { taskId, contextId, artifact, append, lastChunk, metadata: undefined }
+        this.#emit({ payload: { $case: 'artifactUpdate', value } })
+      },
+    }
+  }
+
+  async saveFirst(trx: SealedTrx): Promise<void> {
+    this.#stored = await storeFirst(trx, this.task, this.run, this.#parts.worker)
+    await this.#parts.addEvents(trx, [this.#eventOf('submitted')])
+  }
+
+  /** Reports the new task to its followers. */
+  announce(): void {
+    const event: StreamResponse = { payload: { $case: 'task', value: this.task } }
+    this.#parts.onEvent(this.task, event, this.run.tenantId)
+  }
+
+  /** Prepares the next turn: it continues with the call in the mail and no longer waits. */
+  prepare({ sent, actor }: Mail): void {
+    this.run = { ...this.run, ...sent?.run, waits: undefined, gateRequestId: undefined }
+    this.#actor = actor
+    if (sent === undefined) return
+    const { id: taskId, contextId, history } = this.task
+    const own = { ...sent.message, taskId, contextId }
+    this.task = { ...this.task, history: withMessage(history, own) }
+  }
+
+  /** Starts a turn: its first state is stored in one transaction with `claim`. */
+  begin({ state, more }: Opening, claim: ClaimTask): void {
+    this.#claim = claim
+    this.status(state, more)
+  }
+
+  status(state: TaskState, { parts, reason, run, actor }: StatusMore = {}): void {
+    if (this.#isOver || this.isLost) return
+    const from = this.task.status?.state
+    const { id: taskId, contextId } = this.task
+    const { now } = this.#parts
+    const message = parts && agentMessage(taskId, contextId, parts)
+    const status = { state, message, timestamp: new Date(now()).toISOString() }
+    this.run = { ...this.run, ...run }
+    const change: TransitionFields = {
+      at: now(),
+      from_state: from === undefined ? null : stateName(from),
+      to_state: stateName(state),
+      actor: actor ?? this.#actor,
+      reason: reason ?? null,
+      gate_request_id: this.run.gateRequestId ?? null,
+    }
+    this.#actor = 'coordinator'
+    const value = { taskId, contextId, status, metadata: undefined }
+    const event: StreamResponse = { payload: { $case: 'statusUpdate', value } }
+    this.#emit(event, from === state ? undefined : change)
+    this.#isOver = isSettled(state)
+  }
+
+  abort(): void {
+    this.#stop.abort(new ShoalError('client_closed', 'the task was cancelled'))
+  }
+
+  /** Stops the turn for shutdown: a failed store is not retried. */
+  close(): void {
+    this.#isClosing = true
+    this.abort()
+  }
+
+  /** Resolves when all events so far are stored and reported. */
+  async waitForFlush(): Promise<void> {
+    while (this.#writing !== undefined) await this.#writing
+  }
+
+  /** Resolves as `waitForFlush` does; rejects when a store fails, which is still retried. */
+  waitForStore(): Promise<void> {
+    return Promise.race([this.waitForFlush(), this.#failure.promise])
+  }
+
+  #emit(event: StreamResponse, change?: TransitionFields): void {
+    if (this.#isOver || this.isLost) return
+    this.task = applyEvent(this.task, event)
+    this.#pending.push({ event, task: this.task, change })
+    this.#writing ??= this.#write()
+  }
+
+  /** Writes pending events until none is left; a later event starts it again. */
+  async #write(): Promise<void> {
+    const { onError, logger } = this.#parts
+    while (this.#pending.length > 0) {
+      try {
+        const batch = await this.#store()
+        this.#pending.splice(0, batch.length)
+        for (const entry of batch) this.#tell(entry)
+      } catch (error) {
+        // losing the race for the mail to another process is expected and not logged
+        if (!(error instanceof TaskElsewhereError && this.#claim !== undefined))
+          logger.warn({ err: error, task: this.task.id }, 'a task could not be stored')
+        if (error instanceof TaskElsewhereError) this.#giveUp()
+        this.#fail(error)
+        onError(this.task.id, error as Error)
+        if (this.#isClosing || this.isLost) break
+        await setTimeout(RETRY_MS, undefined, { ref: false })
+      }
+    }
+    this.#writing = undefined
+  }
+
+  #fail(error: unknown): void {
+    const { promise, reject } = this.#failure
+    this.#failure = Promise.withResolvers()
+    promise.catch(() => {})
+    reject(error)
+  }
+
+  /** Abandons the task to the process that has taken it. */
+  #giveUp(): void {
+    this.#pending.length = 0
+    this.isLost = true
+    this.abort()
+  }
+
+  async #store(): Promise<TaskEntry[]> {
+    const { worker, hooks, ledger, addEvents } = this.#parts
+    const { batch, stored } = await ledger.sealed.write(async trx => {
+      const batch = [...this.#pending]
+      const { run } = this
+      await this.#claim?.(trx)
+      const tail = this.#stored
+      const stored = await storeBatch(trx, batch, { run, worker, hooks, tail })
+      const drafts = batch.flatMap(({ change }) =>
+        change === undefined ? [] : [this.#eventOf(change.to_state, change, stored)],
+      )
+      await addEvents(trx, drafts)
+      return { batch, stored }
+    })
+    this.#claim = undefined
+    this.#stored = stored
+    hooks?.wake()
+    return batch
+  }
+
+  #tell({ event, task }: TaskEntry): void {
+    this.reportedTask = task
+    this.#parts.onEvent(task, event, this.run.tenantId)
+  }
+
+  #eventOf(state: string, change?: TransitionFields, { person } = this.#stored): EventDraft {
+    const { taskId, tenantId, operationId, keyId } = this.run
+    const data = {
+      tenant_id: tenantId,
+      key_id: keyId ?? null,
+      person_id: person ?? null,
+      operation: operationId ?? null,
+      from: change?.from_state ?? null,
+      reason: change?.reason ?? null,
+    }
+    return { type: `shoal.task.${state}`, data, subject: taskId }
+  }
+}

@@ -1,0 +1,36 @@
+import type { Message, Task } from '@a2a-js/sdk'
+import { newId } from '../../../shared/ids.ts'
+import type { TaskRun } from './task-run.ts'
+import { TaskState } from './task-state.ts'
+import type { TurnWork } from './turn.ts'
+
+export interface NewTask {
+  run: Omit<TaskRun, 'taskId' | 'waits' | 'gateRequestId' | 'createdAt'>
+  /** Conversation that the task joins; a new one by default. */
+  contextId?: string | undefined
+  /** Message that started the task; undefined if there was none. */
+  message?: Message | undefined
+  metadata?: Task['metadata'] | undefined
+  work: TurnWork
+  /** Runs in the transaction that creates the task. */
+  prepare?: (taskId: string) => Promise<void>
+}
+
+/** Builds a new task in its first state, and its run. `at` is Unix time in milliseconds. */
+export const firstTask = (
+  { run: given, contextId: joined, message, metadata }: NewTask,
+  at: number,
+): { task: Task; run: TaskRun } => {
+  const taskId = newId('task', at)
+  const contextId = joined ?? newId('ctx', at)
+  const status = {
+    state: TaskState.TASK_STATE_SUBMITTED,
+    message: undefined,
+    timestamp: new Date(at).toISOString(),
+  }
+  const history = message === undefined ? [] : [{ ...message, taskId, contextId }]
+  return {
+    task: { id: taskId, contextId, status, artifacts: [], history, metadata },
+    run: { ...given, taskId, waits: undefined, gateRequestId: undefined, createdAt: at },
+  }
+}

@@ -1,0 +1,15 @@
+import * as z from 'zod'
+import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import { HOOK_PATH, HookView, hookOf, hookViewOf } from './hook-view.ts'
+
+export default defineOperation({
+  id: 'tasks-hooks-show',
+  description: 'Show one webhook of a task.',
+  method: 'GET',
+  path: '/v1/tasks/{task_id}/hooks/{hook_id}',
+  access: 'key',
+  effect: 'read',
+  input: z.strictObject(HOOK_PATH),
+  output: HookView,
+  run: async (input, context) => hookViewOf(await hookOf(context, input)),
+})

@@ -1,0 +1,56 @@
+import * as z from 'zod'
+import { pageLimit } from '../../../kernel/declaration/fields.ts'
+import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import { findBrokenRow } from '../transition.ts'
+import { TaskId, TaskStateName } from './task-view.ts'
+
+const Transition = z.object({
+  seq: z.int(),
+  from: TaskStateName.nullable(),
+  to: TaskStateName,
+  at: z.iso.datetime(),
+  /** `key:…`, `anonymous` or `coordinator`. */
+  actor: z.string(),
+  reason: z.string().nullable(),
+  gate_request_id: z.string().nullable(),
+  /** SHA-256 over the row and the hash before it. */
+  prev: z.string(),
+  hash: z.string(),
+})
+
+export default defineOperation({
+  id: 'tasks-transitions',
+  description: 'Show the state transitions of a task, each linked to the previous one by a hash.',
+  method: 'GET',
+  path: '/v1/tasks/{task_id}/transitions',
+  access: 'key',
+  effect: 'read',
+  input: z.strictObject({
+    task_id: TaskId,
+    after: z.int().min(0).default(0).describe("Cursor from the previous page's `next`."),
+    limit: pageLimit(1000, 200),
+  }),
+  output: z.object({
+    transitions: z.array(Transition),
+    next: z.int().nullable(),
+    /** True when the whole chain is unmodified. */
+    intact: z.boolean(),
+  }),
+  run: async ({ task_id, after, limit }, context) => {
+    const { tasks } = context
+    await tasks.get(task_id, context)
+    const all = await tasks.transitions(task_id, { limit: 10_000 })
+    const page = all.filter(({ seq }) => seq > after).slice(0, limit)
+    const last = page.at(-1)?.seq ?? after
+    return {
+      transitions: page.map(({ task_id: _, from_state, to_state, at, ...row }) => ({
+        ...row,
+        from: from_state as z.output<typeof TaskStateName> | null,
+        to: to_state as z.output<typeof TaskStateName>,
+        at: new Date(at).toISOString(),
+      })),
+      next: last < (all.at(-1)?.seq ?? 0) ? last : null,
+      intact: findBrokenRow(all) === undefined,
+    }
+  },
+})

@@ -1,0 +1,53 @@
+import { type Kysely, sql, type Transaction } from 'kysely'
+import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { TaskTransitionRow } from '../../kernel/store/task-tables.ts'
+
+type Reader = Kysely<LedgerTables> | Transaction<LedgerTables>
+
+export const readTransitions = (
+  db: Reader,
+  taskId: string,
+  { after = 0, limit = 1000 }: { after?: number; limit?: number } = {},
+): Promise<TaskTransitionRow[]> =>
+  db
+    .selectFrom('task_transitions')
+    .selectAll()
+    .where('task_id', '=', taskId)
+    .where('seq', '>', after)
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
+
+export const lastTransition = (
+  db: Reader,
+  taskId: string,
+): Promise<TaskTransitionRow | undefined> =>
+  db
+    .selectFrom('task_transitions')
+    .selectAll()
+    .where('task_id', '=', taskId)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+
+/** Returns the newest rows of each task, at most `limit` per task, oldest first. */
+export const readNewest = async (
+  db: Reader,
+  taskIds: readonly string[],
+  limit: number,
+): Promise<Map<string, TaskTransitionRow[]>> => {
+  const rows = await db
+    .selectFrom('task_transitions')
+    .selectAll()
+    .where('task_id', 'in', taskIds)
+    .where(
+      'seq',
+      '>',
+      sql<number>`(select max(newer.seq) - ${limit} from task_transitions as newer
+        where newer.task_id = task_transitions.task_id)`,
+    )
+    .orderBy('task_id')
+    .orderBy('seq')
+    .execute()
+  return Map.groupBy(rows, row => row.task_id)
+}

@@ -1,0 +1,166 @@
+import type { Task } from '@a2a-js/sdk'
+import type { Logger } from 'pino'
+import { errorBody, ShoalError } from '../../../shared/errors.ts'
+import { LEASE_MS, type ProcessLease, TaskElsewhereError } from './lease.ts'
+import type { LiveTask, LiveTaskParts } from './live.ts'
+import { dataPart, textPart } from './parts.ts'
+import { TaskState } from './task-state.ts'
+import type { StatusMore, TurnWork } from './turn.ts'
+
+/** Maximum number of concurrent turns, in total and per tenant. */
+const MAX_RUNNING = 2000
+export const MAX_RUNNING_PER_TENANT = 500
+
+export interface TurnParts extends LiveTaskParts {
+  lease: ProcessLease
+  logger: Pick<Logger, 'warn' | 'error'>
+  /** Called when this process stops reporting the events of a task. */
+  onLeft: (taskId: string) => void
+  /** Called for a task whose turn has ended with unhandled mail. */
+  onMail: (taskId: string) => void
+}
+
+/** Turns that run in this process, at most one per task. */
+export class Turns {
+  readonly #parts: TurnParts
+  readonly #lives = new Map<string, LiveTask>()
+  readonly #beating: NodeJS.Timeout
+  #isClosing = false
+
+  constructor(parts: TurnParts) {
+    this.#parts = parts
+    this.#beating = setInterval(() => void this.#beat(), LEASE_MS / 3).unref()
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing
+  }
+
+  get size(): number {
+    return this.#lives.size
+  }
+
+  get(taskId: string): LiveTask | undefined {
+    return this.#lives.get(taskId)
+  }
+
+  add(live: LiveTask): void {
+    this.#lives.set(live.task.id, live)
+  }
+
+  reportedTask(taskId: string): Task | undefined {
+    return this.isRunning(taskId) ? this.#lives.get(taskId)?.reportedTask : undefined
+  }
+
+  isRunning(taskId: string): boolean {
+    return this.#lives.get(taskId)?.isLost === false
+  }
+
+  /**
+   * Throws `draining` during shutdown, and `rate_limited` when no further turn of the tenant may
+   * run.
+   */
+  requireRoom(tenantId: string): void {
+    if (this.#isClosing) throw new ShoalError('draining', 'the coordinator stops')
+    if (this.#lives.size >= MAX_RUNNING)
+      throw new ShoalError('rate_limited', `${MAX_RUNNING} tasks run already`)
+    if (this.#lives.size < MAX_RUNNING_PER_TENANT) return
+    const own = [...this.#lives.values()].filter(({ run }) => run.tenantId === tenantId).length
+    if (own >= MAX_RUNNING_PER_TENANT)
+      throw new ShoalError('rate_limited', `${own} tasks of this tenant run already`)
+  }
+
+  /**
+   * Runs one turn to its end. A turn that throws or ends without a result fails the task, except
+   * during shutdown.
+   */
+  async perform(live: LiveTask, work: TurnWork | undefined): Promise<void> {
+    await live.waitForFlush()
+    const isAtWork = () => !live.isOver && !live.isLost && !this.#isClosing
+    try {
+      if (isAtWork()) await work?.(live.turn())
+      if (isAtWork()) throw new ShoalError('internal', 'the task ended without a result')
+    } catch (error) {
+      if (!this.#isClosing) this.#fail(live, error)
+    }
+    await live.waitForFlush()
+    this.leave(live)
+  }
+
+  /**
+   * Ends the turn of a task as cancelled; undefined when no turn of it runs here. Rejects with
+   * `TaskElsewhereError` when another process has the task, and with the store's error when the end
+   * cannot be stored now, which is retried until it succeeds.
+   */
+  cancel(taskId: string, actor: string): Promise<void> | undefined {
+    const live = this.#lives.get(taskId)
+    if (live === undefined || live.isOver || live.isLost) return undefined
+    live.status(TaskState.TASK_STATE_CANCELED, cancellationBy(actor))
+    live.abort()
+    // the turn leaves even when no caller waits for the result
+    void live.waitForFlush().then(() => this.leave(live))
+    return live.waitForStore()
+  }
+
+  leave(live: LiveTask): void {
+    const { id } = live.task
+    if (this.#lives.get(id) !== live) return
+    this.#lives.delete(id)
+    this.#parts.onLeft(id)
+    if (live.hasMail) this.#parts.onMail(id)
+  }
+
+  /** Stops all turns without ending their tasks, and ends the lease of this process. */
+  async close(): Promise<void> {
+    const { ledger, lease, logger } = this.#parts
+    this.#isClosing = true
+    clearInterval(this.#beating)
+    const lives = [...this.#lives.values()]
+    for (const live of lives) live.close()
+    await Promise.all(lives.map(live => live.waitForFlush()))
+    await ledger.free
+      .write(lease.end)
+      .catch(error =>
+        logger.warn(
+          { err: error },
+          'the lease on running tasks could not be ended; another coordinator takes them over once it expires',
+        ),
+      )
+  }
+
+  #fail(live: LiveTask, thrown: unknown): void {
+    const known = thrown instanceof ShoalError
+    if (!known) this.#parts.logger.error({ err: thrown, task: live.task.id }, 'a task failed')
+    const error = known ? thrown : new ShoalError('internal', 'the coordinator failed on this task')
+    live.status(TaskState.TASK_STATE_FAILED, {
+      reason: error.code,
+      parts: [textPart(error.message), dataPart(errorBody(error))],
+    })
+  }
+
+  async #beat(): Promise<void> {
+    const { ledger, lease, logger } = this.#parts
+    if (this.#lives.size === 0) return
+    await ledger.free
+      .write(lease.keep, { isUrgent: true })
+      .catch(error => logger.warn({ err: error }, 'this process could not say that it runs tasks'))
+  }
+}
+
+export const cancellationBy = (actor: string): StatusMore => ({
+  actor,
+  reason: 'cancelled by the caller',
+  run: { waits: undefined },
+})
+
+/**
+ * Waits for a store; resolves also when another process owns the task, since that process acts on
+ * the stored mail.
+ */
+export const ignoreElsewhere = async (stored: Promise<void> | undefined): Promise<void> => {
+  try {
+    await stored
+  } catch (error) {
+    if (!(error instanceof TaskElsewhereError)) throw error
+  }
+}

@@ -1,0 +1,103 @@
+import type { Kysely } from 'kysely'
+import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import type { EventDraft } from '../../kernel/events/bus.ts'
+import { bumpRevision } from '../../kernel/store/revisions.ts'
+import { nextSequence } from '../../kernel/store/sequences.ts'
+import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
+import type { LedgerTables } from '../../kernel/store/tables.ts'
+import { readTrouble } from '../../kernel/store/trouble.ts'
+import { type Stop, type StopRelease, stopData, toEstopRow, toStop } from './stop.ts'
+
+type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
+
+/** Stops in force, and those released since then. */
+export const readStops = async (db: Reader, releasedSince: number): Promise<Stop[]> => {
+  const rows = await db
+    .selectFrom('estops')
+    .selectAll()
+    .where(where =>
+      where.or([where('released_at', 'is', null), where('released_at', '>=', releasedSince)]),
+    )
+    .orderBy('engaged_at')
+    .orderBy('id')
+    .execute()
+  return rows.map(toStop)
+}
+
+export const readStopsById = async (db: Reader, ids: readonly string[]): Promise<Stop[]> => {
+  if (ids.length === 0) return []
+  const rows = await db.selectFrom('estops').selectAll().where('id', 'in', ids).execute()
+  return rows.map(toStop)
+}
+
+/**
+ * Stores a stop of the fleet; one that another coordinator has taken over from the report of a cell
+ * gets its whole scope back. A cell that claims it for its own machine cannot have released it, either.
+ * Returns false when the stop is known already.
+ */
+export const insertStop = async (trx: SealedTrx, stop: Stop): Promise<boolean> => {
+  const [known] = await readStopsById(trx, [stop.id])
+  const isWidened = stop.cellId === undefined && known?.cellId !== undefined
+  const isReleased = known?.release !== undefined && !known.isLocal
+  if (known !== undefined && (!isWidened || isReleased)) return false
+  const row = toEstopRow(stop)
+  await trx
+    .insertInto('estops')
+    .values(row)
+    .onConflict(conflict => conflict.column('id').doUpdateSet(row))
+    .execute()
+  return true
+}
+
+/** Releases a stop; undefined for one that is unknown or released already. */
+export const releaseStop = async (
+  trx: SealedTrx,
+  id: string,
+  { at, by, reason }: StopRelease,
+): Promise<Stop | undefined> => {
+  const row = await trx
+    .updateTable('estops')
+    .set({ released_at: at, released_by: by, release_reason: reason })
+    .where('id', '=', id)
+    .where('released_at', 'is', null)
+    .returningAll()
+    .executeTakeFirst()
+  return row && toStop(row)
+}
+
+/** Deletes stops that were released before a time; what happened to them is in the audit for as long. */
+export const forgetReleased = (ledger: Ledger, releasedBefore: number): Promise<void> =>
+  ledger.free.write(async trx => {
+    await trx.deleteFrom('estops').where('released_at', '<', releasedBefore).execute()
+  })
+
+interface ChangeRecord {
+  stop: Stop
+  what: 'engage' | 'release' | 'take_over'
+  by: Actor
+  at: number
+}
+
+/**
+ * Numbers a change of a stop and records it, in the transaction that makes it. While the audit is in
+ * doubt it records nothing there: a stop must be kept in any case.
+ */
+export const recordChange = async (
+  trx: SealedTrx,
+  { stop, what, by, at }: ChangeRecord,
+): Promise<EventDraft> => {
+  await nextSequence(trx, 'estops')
+  await bumpRevision(trx, 'estops')
+  const { estop_id, ...details } = stopData(stop)
+  if ((await readTrouble(trx)) === undefined)
+    await appendAudit(trx, {
+      ...by,
+      at,
+      action: `estop.${what}`,
+      subject: estop_id,
+      outcome: 'done',
+      details,
+    })
+  const type = what === 'release' ? 'shoal.device.released' : 'shoal.device.estopped'
+  return { type, data: stopData(stop), subject: stop.id }
+}

@@ -1,0 +1,184 @@
+import type { Kysely } from 'kysely'
+import type { DeviceKind } from '../../../shared/wire/device.ts'
+import type { DeviceCellRow, DeviceRow } from '../../kernel/store/device-tables.ts'
+import type { SealedTrx } from '../../kernel/store/store.ts'
+import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { Device, DeviceClaim } from './device.ts'
+
+type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
+
+/** Ids per statement: the number of its parameters is limited. */
+const IDS_AT_ONCE = 500
+
+export const readDevices = async (
+  db: Reading,
+  ids: readonly string[],
+): Promise<Map<string, Device>> => {
+  const found = new Map<string, Device>()
+  for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
+    const some = ids.slice(at, at + IDS_AT_ONCE)
+    const query = db.selectFrom('devices').selectAll().where('device_id', 'in', some)
+    for (const row of await query.execute()) found.set(row.device_id, deviceOf(row))
+  }
+  return found
+}
+
+/** Devices that have changed after a version, oldest change first, with their versions. */
+export const readChangedDevices = async (
+  db: Reading,
+  version: number,
+): Promise<{ device: Device; version: number }[]> => {
+  const query = db.selectFrom('devices').selectAll().where('version', '>', version)
+  const rows = await query.orderBy('version').execute()
+  return rows.map(row => ({ device: deviceOf(row), version: row.version }))
+}
+
+export const putDevices = async (
+  trx: SealedTrx,
+  devices: readonly Device[],
+  version: number,
+): Promise<void> => {
+  for (const device of devices) {
+    const { device_id, ...values } = rowOf(device, version)
+    await trx
+      .insertInto('devices')
+      .values({ device_id, ...values })
+      .onConflict(conflict => conflict.column('device_id').doUpdateSet(values))
+      .execute()
+  }
+}
+
+/** Deletes devices that no cell has announced for long. */
+export const deleteGoneDevices = async (trx: SealedTrx, before: number): Promise<void> => {
+  await trx.deleteFrom('devices').where('gone_at', '<', before).execute()
+}
+
+/** Deletes the oldest of the devices that a cell has dropped, so that it cannot fill the table. */
+export const deleteExcessGone = async (
+  trx: SealedTrx,
+  cellId: string,
+  kept: number,
+): Promise<void> => {
+  const gone = trx.selectFrom('devices').select('device_id').where('cell_id', '=', cellId)
+  const rows = await gone
+    .where('gone_at', 'is not', null)
+    .orderBy('gone_at', 'desc')
+    .offset(kept)
+    .limit(IDS_AT_ONCE)
+    .execute()
+  const ids = rows.map(row => row.device_id)
+  if (ids.length > 0) await trx.deleteFrom('devices').where('device_id', 'in', ids).execute()
+}
+
+/** Claims on devices, by device. */
+export const readClaims = async (
+  db: Reading,
+  ids: readonly string[],
+): Promise<Map<string, DeviceClaim[]>> => {
+  const found = new Map<string, DeviceClaim[]>()
+  for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
+    const some = ids.slice(at, at + IDS_AT_ONCE)
+    const query = db.selectFrom('device_cells').selectAll().where('device_id', 'in', some)
+    for (const row of await query.where('gone_at', 'is', null).execute())
+      found.set(row.device_id, [...(found.get(row.device_id) ?? []), claimOf(row)])
+  }
+  return found
+}
+
+/** Claims of one cell, by device. */
+export const readCellClaims = async (
+  db: Reading,
+  cellId: string,
+): Promise<Map<string, DeviceClaim>> => {
+  const query = db.selectFrom('device_cells').selectAll().where('cell_id', '=', cellId)
+  const rows = await query.where('gone_at', 'is', null).execute()
+  return new Map(rows.map(row => [row.device_id, claimOf(row)]))
+}
+
+export const putClaims = async (trx: SealedTrx, claims: readonly DeviceClaim[]): Promise<void> => {
+  for (const { cellId, since, kind, facts } of claims) {
+    const values = { kind, facts_json: JSON.stringify(facts), gone_at: null }
+    await trx
+      .insertInto('device_cells')
+      .values({ device_id: facts.device_id, cell_id: cellId, since, ...values })
+      .onConflict(conflict => conflict.columns(['device_id', 'cell_id']).doUpdateSet(values))
+      .execute()
+  }
+}
+
+/** Ends claims; one that is put again before it is deleted keeps its `since`. */
+export const endClaims = async (
+  trx: SealedTrx,
+  cellId: string,
+  { ids, now }: { ids: readonly string[]; now: number },
+): Promise<void> => {
+  for (let at = 0; at < ids.length; at += IDS_AT_ONCE)
+    await trx
+      .updateTable('device_cells')
+      .set({ gone_at: now })
+      .where('cell_id', '=', cellId)
+      .where('device_id', 'in', ids.slice(at, at + IDS_AT_ONCE))
+      .execute()
+}
+
+/** Deletes the claims of a cell that ended before a time, and the oldest of too many others. */
+export const deleteEndedClaims = async (
+  trx: SealedTrx,
+  cellId: string,
+  { before, kept }: { before: number; kept: number },
+): Promise<void> => {
+  const ended = trx.deleteFrom('device_cells').where('cell_id', '=', cellId)
+  await ended.where('gone_at', '<', before).execute()
+  const rows = await trx
+    .selectFrom('device_cells')
+    .select('gone_at')
+    .where('cell_id', '=', cellId)
+    .where('gone_at', 'is not', null)
+    .orderBy('gone_at', 'desc')
+    .offset(kept)
+    .limit(1)
+    .execute()
+  const [excess] = rows
+  if (excess !== undefined) await ended.where('gone_at', '<=', excess.gone_at).execute()
+}
+
+/** True while a cell is enrolled; one in quarantine keeps its devices. */
+export const isEnrolled = async (db: Reading, cellId: string): Promise<boolean> => {
+  const query = db.selectFrom('cells').select('revoked_at').where('id', '=', cellId)
+  const row = await query.executeTakeFirst()
+  return row !== undefined && row.revoked_at === null
+}
+
+const claimOf = (row: DeviceCellRow): DeviceClaim => ({
+  cellId: row.cell_id,
+  since: row.since,
+  kind: row.kind as DeviceKind,
+  facts: JSON.parse(row.facts_json),
+})
+
+const deviceOf = (row: DeviceRow): Device => ({
+  id: row.device_id,
+  cellId: row.cell_id,
+  alsoOn: JSON.parse(row.also_on_json),
+  kind: row.kind as DeviceKind,
+  facts: JSON.parse(row.facts_json),
+  isAvailable: row.is_available === 1,
+  labels: JSON.parse(row.labels_json),
+  firstSeenAt: row.first_seen,
+  changedAt: row.changed_at,
+  goneAt: row.gone_at ?? undefined,
+})
+
+const rowOf = (device: Device, version: number): DeviceRow => ({
+  device_id: device.id,
+  cell_id: device.cellId,
+  also_on_json: JSON.stringify(device.alsoOn),
+  kind: device.kind,
+  facts_json: JSON.stringify(device.facts),
+  is_available: device.isAvailable ? 1 : 0,
+  labels_json: JSON.stringify(device.labels),
+  first_seen: device.firstSeenAt,
+  changed_at: device.changedAt,
+  gone_at: device.goneAt ?? null,
+  version,
+})

@@ -1,0 +1,69 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Cell } from '../../fleet/cells/cell.ts'
+import type { FleetListeners } from '../../fleet/cells/open.ts'
+import { isPresent } from '../../fleet/cells/presence.ts'
+import type { ToldPresence } from '../../fleet/cells/told-presence.ts'
+import type { Device } from './device.ts'
+import type { DeviceRecorder } from './device-recorder.ts'
+import type { DeviceRegistry } from './device-registry.ts'
+import type { DeviceStates } from './device-states.ts'
+import { listClaims } from './list-claims.ts'
+
+interface FollowParts {
+  fleetListeners: Pick<FleetListeners, 'births' | 'removals'>
+  toldPresence: Pick<ToldPresence, 'changes'>
+  registry: Pick<DeviceRegistry, 'listByCell'>
+  recorder: Pick<DeviceRecorder, 'note'>
+  states: Pick<DeviceStates, 'keep' | 'forget'>
+}
+
+/** Records the devices of cells that announce themselves, change presence or are removed. */
+export const followCells = (parts: FollowParts): void => {
+  const { fleetListeners, toldPresence, registry, recorder, states } = parts
+  const hasDevices = (cellId: string): boolean => registry.listByCell(cellId).length > 0
+  fleetListeners.births.add(cell => {
+    states.keep(cell.id, listAnnounced(cell))
+    if (!isAsStored(cell, registry)) recorder.note(cell.id, 'birth')
+  })
+  fleetListeners.removals.add(cellId => {
+    states.forget(cellId)
+    if (hasDevices(cellId)) recorder.note(cellId, 'removal')
+  })
+  toldPresence.changes.add(cellId => {
+    if (hasDevices(cellId)) recorder.note(cellId, 'presence')
+  })
+}
+
+/** Ids of the devices that a cell announces. */
+export const listAnnounced = ({ announce }: Pick<Cell, 'announce'>): ReadonlySet<string> =>
+  new Set(announce?.devices?.map(({ device_id }) => device_id))
+
+/** True when the store has exactly what the cell announces: then its birth writes nothing. */
+const isAsStored = (
+  { id, announce }: Cell,
+  registry: Pick<DeviceRegistry, 'listByCell'>,
+): boolean => {
+  const claims = listClaims(id, announce ?? {}, 0)
+  const stored = registry.listByCell(id)
+  return (
+    stored.length === claims.size &&
+    stored.every(device => {
+      const claim = claims.get(device.id)
+      if (claim === undefined || device.cellId !== id) return false
+      return device.kind === claim.kind && isDeepStrictEqual(device.facts, claim.facts)
+    })
+  )
+}
+
+/** Cells with a device that is stored as available and is not, or the other way round. */
+export const listMisjudged = (
+  devices: readonly Device[],
+  presence: Pick<ToldPresence, 'of'>,
+): Set<string> => {
+  const isConnected = (cellId: string): boolean => isPresent(presence.of(cellId) ?? 'unknown')
+  const wrong = devices.filter(({ cellId, alsoOn, facts, isAvailable }) => {
+    const isHere = isConnected(cellId)
+    return isAvailable !== (facts.available && isHere) || (!isHere && alsoOn.some(isConnected))
+  })
+  return new Set(wrong.map(({ cellId }) => cellId))
+}

@@ -1,0 +1,115 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isIdOfCell } from '../../../devices/device-id.ts'
+import type { EventDraft } from '../../kernel/events/bus.ts'
+import type { Device, DeviceClaim } from './device.ts'
+
+interface Judgement {
+  /** The device now; undefined where nothing about it has changed. */
+  device: Device | undefined
+  /** Events of the change. */
+  events: EventDraft[]
+}
+
+interface Inputs {
+  id: string
+  /** The device as it was reported last; undefined for a new one. */
+  before: Device | undefined
+  claims: readonly DeviceClaim[]
+  isConnected: (cellId: string) => boolean
+  /** Unix milliseconds. */
+  now: number
+}
+
+const NOTHING: Judgement = { device: undefined, events: [] }
+
+/** Decides what a device is now, from the cells that announce it, and which events that makes. */
+export const judgeDevice = (inputs: Inputs): Judgement => {
+  const { id, before, claims, now } = inputs
+  const [owner, ...others] = rankClaims(inputs)
+  if (owner === undefined) return removeDevice(before, now)
+  const { cellId, kind, facts } = owner
+  const isAvailable = facts.available && inputs.isConnected(cellId)
+  const alsoOn = others.map(other => other.cellId)
+  const device: Device = {
+    id,
+    cellId,
+    alsoOn,
+    kind,
+    facts,
+    isAvailable,
+    labels: before?.labels ?? {},
+    firstSeenAt: before?.firstSeenAt ?? Math.min(...claims.map(({ since }) => since)),
+    changedAt: now,
+    goneAt: undefined,
+  }
+  if (before === undefined || before.goneAt !== undefined)
+    return { device, events: [eventOf('added', device)] }
+  if (isDeepStrictEqual({ ...before, changedAt: now }, device)) return NOTHING
+  return { device, events: listChanges(before, device) }
+}
+
+/** Connected cells first, and of those the one that has announced it longest. */
+const rankClaims = (inputs: Inputs): DeviceClaim[] => {
+  const { isConnected } = inputs
+  return listRightful(inputs).sort(
+    (a, b) =>
+      Number(isConnected(b.cellId)) - Number(isConnected(a.cellId)) ||
+      a.since - b.since ||
+      (a.cellId < b.cellId ? -1 : 1),
+  )
+}
+
+/**
+ * Claims that count. An id that a cell has made of itself is bound to that cell, also while it is away
+ * or announces the device no more: another one could only have copied it.
+ */
+const listRightful = ({ id, before, claims }: Inputs): DeviceClaim[] => {
+  const known = before === undefined ? claims : [...claims, before]
+  const maker = known.find(({ cellId, facts }) => isIdOfCell(id, cellId, facts.name))
+  return claims.filter(({ cellId }) => maker === undefined || cellId === maker.cellId)
+}
+
+const removeDevice = (before: Device | undefined, now: number): Judgement => {
+  if (before === undefined || before.goneAt !== undefined) return NOTHING
+  const device = { ...before, alsoOn: [], isAvailable: false, changedAt: now, goneAt: now }
+  return { device, events: [eventOf('removed', device)] }
+}
+
+const listChanges = (before: Device, device: Device): EventDraft[] => {
+  const changes = listChangedNames(before, device)
+  return [
+    ...(before.isAvailable === device.isAvailable
+      ? []
+      : [eventOf(device.isAvailable ? 'available' : 'unavailable', device)]),
+    ...(changes.length === 0 ? [] : [eventOf('changed', device, { changes })]),
+  ]
+}
+
+/** Names of what has changed, apart from availability, which has its own events. */
+const listChangedNames = (before: Device, device: Device): string[] => {
+  const { available: _, reason: _reason, ...facts } = device.facts
+  const changed = Object.entries({ ...facts, kind: device.kind, cell_id: device.cellId })
+  const earlier: Readonly<Record<string, unknown>> = {
+    ...before.facts,
+    kind: before.kind,
+    cell_id: before.cellId,
+  }
+  return changed
+    .filter(([name, value]) => !isDeepStrictEqual(value, earlier[name]))
+    .map(([name]) => name)
+}
+
+type Happening = 'added' | 'removed' | 'available' | 'unavailable' | 'changed'
+
+export const eventOf = (what: Happening, device: Device, more: object = {}): EventDraft => ({
+  type: `shoal.device.${what}`,
+  subject: device.id,
+  data: {
+    name: device.facts.name,
+    cell_id: device.cellId,
+    profile: device.facts.profile,
+    site: device.facts.site,
+    available: device.isAvailable,
+    ...more,
+  },
+})

@@ -1,0 +1,122 @@
+import type { DeviceState } from '../../../shared/wire/device.ts'
+import type { Observation } from '../../fleet/alerts/alert-rules.ts'
+import type { Fleet } from '../../fleet/cells/fleet.ts'
+import type { FleetListeners } from '../../fleet/cells/open.ts'
+import type { ToldPresence } from '../../fleet/cells/told-presence.ts'
+import type { Base } from '../../kernel/base/base.ts'
+import { followChanges } from '../../kernel/base/follow-changes.ts'
+import type { Budgets } from '../../kernel/budgets/budgets.ts'
+import type { Events } from '../../kernel/events/bus.ts'
+import type { OpenLeader } from '../../kernel/leader/open.ts'
+import type { Replicas } from '../../kernel/replicas/replicas.ts'
+import type { Store } from '../../kernel/store/store.ts'
+import type { RefusedDevice } from './admit-devices.ts'
+import { DeviceRecorder } from './device-recorder.ts'
+import { DeviceRegistry } from './device-registry.ts'
+import { deleteGoneDevices } from './device-rows.ts'
+import type { DeviceSeries } from './device-series.ts'
+import { DeviceStates } from './device-states.ts'
+import { Devices } from './devices.ts'
+import { followCells, listAnnounced, listMisjudged } from './follow-cells.ts'
+import { observeRefused } from './observe-refused.ts'
+import { openDeviceSeries } from './open-series.ts'
+
+/** Receiver of what cells report about their devices. */
+export interface DeviceEars {
+  /** Devices that the newest birth of a cell named and that are not served. */
+  onRefused(cellId: string, refused: readonly RefusedDevice[]): void
+  /** `clockAheadMs`: by how much the cell's clock was ahead of ours when the states arrived. */
+  onStates(cellId: string, states: readonly DeviceState[], clockAheadMs: number): void
+}
+
+interface DeviceDomainParts
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
+  store: Pick<Store, 'ledger' | 'records' | 'revisions'>
+  replicas: Pick<Replicas, 'owns'>
+  budgets: Pick<Budgets, 'deviceStates'>
+  events: Pick<Events, 'addWithin'>
+  fleet: Pick<Fleet, 'cell' | 'cells'>
+  fleetListeners: Pick<FleetListeners, 'births' | 'removals'>
+  toldPresence: Pick<ToldPresence, 'of' | 'changes'>
+  alertSources: Set<() => Iterable<Observation>>
+}
+
+interface DeviceViews {
+  devices: Devices
+  deviceSeries: Pick<DeviceSeries, 'points'>
+}
+
+const RETRY_SECONDS = 1
+const COMPARE_SECONDS = 30
+const PRUNE_SECONDS = 3600
+/** Time for which a device that no cell announces keeps its labels. */
+const KEEP_GONE_MS = 90 * 86_400_000
+
+/** The devices that cells announce, with their newest states. */
+export const openDevices = async (
+  parts: DeviceDomainParts,
+): Promise<{ devices: Devices; deviceEars: DeviceEars; views: DeviceViews }> => {
+  const { store, fleet, toldPresence, schedules, leaderWork, now } = parts
+  const { ledger } = store
+  const registry = new DeviceRegistry(ledger)
+  await registry.read()
+  const states = new DeviceStates(parts.budgets.deviceStates)
+  const { recorder, look } = openRecorder(parts, registry)
+  followCells({ ...parts, registry, recorder, states })
+  schedules.every('devices.retry', RETRY_SECONDS, () => recorder.retry())
+  leaderWork.every('devices.presence', COMPARE_SECONDS, () => {
+    for (const cellId of listMisjudged(registry.list(), toldPresence))
+      recorder.note(cellId, 'presence')
+  })
+  leaderWork.every('devices.prune', PRUNE_SECONDS, fenced =>
+    fenced.sealed.write(trx => deleteGoneDevices(trx, now() - KEEP_GONE_MS)),
+  )
+  const devices = new Devices({ ...parts, ledger, registry, states, look })
+  const deviceSeries = openDeviceSeries({ ...parts, devices })
+  const onStates: DeviceEars['onStates'] = (cellId, received, clockAheadMs) => {
+    const announced = listAnnounced(fleet.cell(cellId) ?? { announce: undefined })
+    states.put(cellId, received, { clockAheadMs, announced })
+  }
+  const onRefused = openRefused(parts, registry)
+  return { devices, deviceEars: { onStates, onRefused }, views: { devices, deviceSeries } }
+}
+
+/** Remembers the refused devices of each cell, which an alert shows while the cell is connected. */
+const openRefused = (
+  { alertSources, fleet, fleetListeners, logger }: DeviceDomainParts,
+  registry: DeviceRegistry,
+): DeviceEars['onRefused'] => {
+  const refused = new Map<string, readonly RefusedDevice[]>()
+  alertSources.add(() => observeRefused({ cells: fleet.cells(), registry, refused }))
+  fleetListeners.removals.add(cellId => refused.delete(cellId))
+  return (cellId, devices) => {
+    if (devices.length === 0) return void refused.delete(cellId)
+    if (!refused.has(cellId))
+      logger.warn({ cell: cellId, devices }, 'devices of a cell are refused')
+    refused.set(cellId, devices)
+  }
+}
+
+/** The registry follows what this coordinator records, and what others do. */
+const openRecorder = (parts: DeviceDomainParts, registry: DeviceRegistry) => {
+  const { store, fleet, toldPresence, stack, logger } = parts
+  const changes = followChanges({
+    subscribe: listener => store.revisions.onChange('devices', listener),
+    read: async () => {
+      // the presence of a cell may have changed before its devices were known here
+      for (const cellId of listMisjudged(await registry.read(), toldPresence))
+        recorder.note(cellId, 'presence')
+    },
+    onFailure: error => logger.warn({ err: error }, 'devices were not read'),
+  })
+  stack.defer(() => changes.close())
+  const recorder = new DeviceRecorder({
+    ...parts,
+    ledger: store.ledger,
+    announced: cellId => fleet.cell(cellId)?.announce,
+    onChange: () => void changes.look(),
+  })
+  stack.defer(() => recorder.close())
+  return { recorder, look: changes.look }
+}

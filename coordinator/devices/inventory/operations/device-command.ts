@@ -1,0 +1,55 @@
+import * as z from 'zod'
+import { commandSuccess } from '../../../fleet/control/operations/commands/command-success.ts'
+import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import { DeviceCommandView, deviceCommandViewOf } from './devices/device-command-view.ts'
+import { DevicePlanView, devicePlanViewOf } from './devices/device-plan-view.ts'
+import { DEVICE_COMMAND } from './devices/plan-device-command.ts'
+import {
+  type DeviceCommandPlan,
+  isOnceOnly,
+  isPlanned,
+  planDryCommand,
+  planLiveCommand,
+  RUN_SECONDS,
+  runDeviceCommand,
+} from './devices/run-device-command.ts'
+
+export default defineSkill({
+  id: 'device-command',
+  group: 'devices',
+  name: 'Device command',
+  description:
+    'Plan or run a command on a device. Safety checks are enforced; unsafe commands need approval.',
+  tags: ['devices', 'commands', 'safety'],
+  access: 'operator',
+  effect: 'gated',
+  timeoutSeconds: RUN_SECONDS,
+  needsCallKey: ({ dry_run, ...input }, views) => !dry_run && isOnceOnly(input, views),
+  input: z.strictObject({
+    ...DEVICE_COMMAND,
+    dry_run: z.boolean().default(true).describe('Return the plan without moving anything.'),
+  }),
+  examples: [
+    {
+      device_id: 'rover-1',
+      command: 'drive',
+      params: { heading_degrees: 90, speed_m_s: 0.5, duration_s: 2 },
+    },
+  ],
+  output: z.object({
+    /** Null for stop, hold and land, which are carried out without one. */
+    plan: DevicePlanView.nullable(),
+    /** Null in a dry run. Its state is not final when it takes longer than the call. */
+    outcome: DeviceCommandView.nullable(),
+  }),
+  success: commandSuccess('outcome'),
+  plan: ({ dry_run, ...input }, context) =>
+    dry_run ? planDryCommand(input, context) : planLiveCommand(input, context),
+  show: (plan: DeviceCommandPlan) => ({ plan: viewOf(plan), outcome: null }),
+  run: async (plan: DeviceCommandPlan, context, approval) => ({
+    plan: viewOf(plan),
+    outcome: deviceCommandViewOf(await runDeviceCommand(plan, context, approval)),
+  }),
+})
+
+const viewOf = (plan: DeviceCommandPlan) => (isPlanned(plan) ? devicePlanViewOf(plan) : null)

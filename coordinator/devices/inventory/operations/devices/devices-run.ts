@@ -1,0 +1,26 @@
+import * as z from 'zod'
+import { commandSuccess } from '../../../../fleet/control/operations/commands/command-success.ts'
+import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import { DeviceCommandView, deviceCommandViewOf } from './device-command-view.ts'
+import { DEVICE_COMMAND } from './plan-device-command.ts'
+import { isOnceOnly, planLiveCommand, RUN_SECONDS, runDeviceCommand } from './run-device-command.ts'
+
+export default defineOperation({
+  id: 'devices-run',
+  description:
+    'Carry out a command on a device. Unsafe commands wait for an approval; failing checks refuse it.',
+  method: 'POST',
+  path: '/v1/devices/{device_id}/commands',
+  access: 'operator',
+  effect: 'gated',
+  timeoutSeconds: RUN_SECONDS,
+  needsCallKey: isOnceOnly,
+  cli: { group: 'devices', verb: 'run', words: ['command'], pairs: 'params' },
+  input: z.strictObject(DEVICE_COMMAND),
+  examples: [{ command: 'drive', params: { heading_degrees: 90, speed_m_s: 0.5, duration_s: 2 } }],
+  output: DeviceCommandView,
+  success: commandSuccess(),
+  plan: planLiveCommand,
+  run: async (plan: Awaited<ReturnType<typeof planLiveCommand>>['plan'], context, approval) =>
+    deviceCommandViewOf(await runDeviceCommand(plan, context, approval)),
+})

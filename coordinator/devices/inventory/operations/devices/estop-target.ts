@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ShoalError } from '../../../../../shared/errors.ts'
+import { listAnnounced, readNamedCells } from '../../../../fleet/cells/named-cells.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
+import type { StopTarget } from '../../../estop/widen.ts'
+
+export interface WantedTarget {
+  all?: boolean
+  site?: string
+  cell?: string
+  device?: string
+  /** A device, a cell or a site. */
+  target?: string
+}
+
+type TargetViews = Pick<Context, 'cells' | 'fleet' | 'devices'>
+
+/**
+ * Finds what a caller wants to stop: everything that has the name, for nobody looks an id up in an
+ * emergency. What is known in memory comes at once, and what the store alone knows after it. A name
+ * that nothing has is refused: a stop that holds nothing would only look like one. Throws
+ * `invalid_request` and `not_found`.
+ */
+export const findStopTargets = async function* (
+  wanted: WantedTarget,
+  views: TargetViews,
+): AsyncGenerator<StopTarget> {
+  const { all, site, cell, device, target } = wanted
+  const given = [all === true || undefined, site, cell, device, target]
+  if (given.filter(one => one !== undefined).length !== 1)
+    throw new ShoalError(
+      'invalid_request',
+      'give exactly one of target, all, site, cell and device to stop',
+    )
+  if (all === true) return yield ALL
+  const named = {
+    devices: listDevices(device ?? target, views),
+    sites: listSites(site ?? target, views),
+    cells: listCells(cell ?? target, views),
+  }
+  const known = [...named.devices, ...named.sites, ...named.cells]
+  // past this number one stop of everything is sooner at its cells
+  if (known.length > MAX_TARGETS) return yield ALL
+  yield* known
+  const name = cell ?? target
+  const stored = name === undefined ? [] : await readStoredCells(name, views)
+  const later = (stored ?? []).filter(({ target: id }) => known.every(one => one.target !== id))
+  if (known.length + later.length > MAX_TARGETS) return yield ALL
+  yield* later
+  if (known.length + later.length === 0) throwUnknown(wanted, views, stored === undefined)
+}
+
+const ALL: StopTarget = { scope: 'all', target: null }
+
+/** Most targets of one name that are stopped each by itself. */
+const MAX_TARGETS = 64
+
+const listDevices = (name: string | undefined, { devices }: TargetViews): StopTarget[] =>
+  name === undefined
+    ? []
+    : devices.matchEvery(name).map(({ id }) => ({ scope: 'device', target: id }))
+
+const listSites = (name: string | undefined, { devices }: TargetViews): StopTarget[] =>
+  name !== undefined && devices.list().some(({ facts }) => facts.site === name)
+    ? [{ scope: 'site', target: name }]
+    : []
+
+/** Cells with this id or whole name, of those that are known here. */
+const listCells = (name: string | undefined, { fleet }: TargetViews): StopTarget[] => {
+  if (name === undefined) return []
+  const own = fleet.cell(name) === undefined ? [] : [name]
+  const ids = new Set([...own, ...listAnnounced(new Set([name]), fleet).map(({ id }) => id)])
+  return [...ids].map(target => ({ scope: 'cell', target }))
+}
+
+/** Longest wait for the store, in milliseconds. */
+const STORE_MS = 500
+
+/** Cells that were enrolled under this name and announce none here; undefined while it is unknown. */
+const readStoredCells = async (
+  name: string,
+  { cells, fleet }: TargetViews,
+): Promise<StopTarget[] | undefined> => {
+  const over = new AbortController()
+  const late = sleep(STORE_MS, undefined, { signal: over.signal }).catch(() => undefined)
+  const read = readNamedCells(new Set([name]), { cells, fleet }).catch(() => undefined)
+  const stored = await Promise.race([read, late]).finally(() => over.abort())
+  return stored?.map(({ id }) => ({ scope: 'cell', target: id }))
+}
+
+/** Sites that an error names at most. */
+const MAX_NAMED = 10
+
+const throwUnknown = (
+  { site, cell, device, target }: WantedTarget,
+  { devices }: TargetViews,
+  isStoreAway: boolean,
+): never => {
+  if (device !== undefined) devices.findEvery(device)
+  const away = isStoreAway
+    ? ' is connected, and the store does not answer now; write the id, or stop a site or all'
+    : ''
+  if (cell !== undefined)
+    throw new ShoalError('not_found', `no cell ${cell}${away}`, { param: 'cell' })
+  const sites = new Set(devices.list().flatMap(({ facts }) => facts.site ?? []))
+  const known = [...sites].slice(0, MAX_NAMED).join(', ') || 'there are none'
+  if (site !== undefined)
+    throw new ShoalError('not_found', `no device has the site ${site}; sites: ${known}`, {
+      param: 'site',
+    })
+  throw new ShoalError(
+    'not_found',
+    `no device, cell or site ${target}${away}; sites: ${known}; without a target everything stops`,
+    { param: 'target' },
+  )
+}

@@ -1,0 +1,16 @@
+import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import { FormationInput } from './swarm-input.ts'
+import { SwarmPlanView, swarmPlanViewOf } from './swarm-view.ts'
+
+export default defineOperation({
+  id: 'swarm-plan',
+  description: 'Plan a formation without moving anything: slots, ways, clearance, excluded units.',
+  method: 'POST',
+  path: '/v1/swarm/plan',
+  access: 'operator',
+  effect: 'read',
+  input: FormationInput,
+  examples: [{ formation: 'circle', spacing_m: 2 }],
+  output: SwarmPlanView,
+  run: async (input, { swarm }) => swarmPlanViewOf(await swarm.plan(input)),
+})

@@ -1,0 +1,84 @@
+import { splitList } from '../../kernel/base/split-list.ts'
+import type { DiscoveryEntityRow } from '../../kernel/store/registry-tables.ts'
+import type { SealedTrx } from '../../kernel/store/store.ts'
+import { listEntityWords } from './entity-words.ts'
+import { readInParts } from './registry-rows.ts'
+
+/** Rows per statement: the number of its parameters is limited. */
+const AT_ONCE = 500
+
+/** Stores the sources and words that entities are found by. */
+export const indexEntities = async (
+  trx: SealedTrx,
+  rows: readonly DiscoveryEntityRow[],
+): Promise<void> => {
+  await putSources(trx, rows)
+  await putWords(trx, rows)
+}
+
+/** Deletes the sources and words that an entity is found by. */
+export const unindexEntity = async (trx: SealedTrx, id: string): Promise<void> => {
+  await trx.deleteFrom('discovery_entity_sources').where('entity_id', '=', id).execute()
+  await trx.deleteFrom('discovery_entity_words').where('entity_id', '=', id).execute()
+}
+
+const putSources = async (trx: SealedTrx, rows: readonly DiscoveryEntityRow[]): Promise<void> => {
+  const sources = rows.flatMap(({ id: entity_id, last_at, sources }) =>
+    listSources(sources).map(source => ({ entity_id, source, last_at })),
+  )
+  for (const part of splitList(sources, AT_ONCE))
+    await trx
+      .insertInto('discovery_entity_sources')
+      .values(part)
+      .onConflict(conflict =>
+        conflict
+          .columns(['entity_id', 'source'])
+          .doUpdateSet(row => ({ last_at: row.ref('excluded.last_at') })),
+      )
+      .execute()
+  const known = new Set(sources.map(({ entity_id, source }) => `${entity_id} ${source}`))
+  const stored = await readInParts(
+    rows.map(({ id }) => id),
+    part =>
+      trx
+        .selectFrom('discovery_entity_sources')
+        .select(['entity_id', 'source'])
+        .where('entity_id', 'in', part)
+        .execute(),
+  )
+  for (const { entity_id, source } of stored)
+    if (!known.has(`${entity_id} ${source}`))
+      await trx
+        .deleteFrom('discovery_entity_sources')
+        .where('entity_id', '=', entity_id)
+        .where('source', '=', source)
+        .execute()
+}
+
+/** Writes only what differs: the words of an entity hardly ever change. */
+const putWords = async (trx: SealedTrx, rows: readonly DiscoveryEntityRow[]): Promise<void> => {
+  const stored = await readInParts(
+    rows.map(({ id }) => id),
+    part =>
+      trx.selectFrom('discovery_entity_words').selectAll().where('entity_id', 'in', part).execute(),
+  )
+  const storedOf = Map.groupBy(stored, ({ entity_id }) => entity_id)
+  const added: { entity_id: string; word: string }[] = []
+  for (const row of rows) {
+    const words = listEntityWords(row.type, JSON.parse(row.description_json))
+    const old = new Set(storedOf.get(row.id)?.map(({ word }) => word))
+    for (const word of words) if (!old.has(word)) added.push({ entity_id: row.id, word })
+    const gone = [...old].filter(word => !words.has(word))
+    if (gone.length > 0)
+      await trx
+        .deleteFrom('discovery_entity_words')
+        .where('entity_id', '=', row.id)
+        .where('word', 'in', gone)
+        .execute()
+  }
+  for (const part of splitList(added, AT_ONCE))
+    await trx.insertInto('discovery_entity_words').values(part).execute()
+}
+
+/** Names in the column `sources`, each of which has a blank on either side. */
+export const listSources = (sources: string): string[] => sources.split(' ').filter(Boolean)

@@ -1,0 +1,117 @@
+import type { Kysely } from 'kysely'
+import { newId } from '../../../shared/ids.ts'
+import type { AlertRow } from '../../kernel/store/event-tables.ts'
+import type { SealedTrx } from '../../kernel/store/store.ts'
+import type { LedgerTables } from '../../kernel/store/tables.ts'
+import { type Acknowledgement, type Alert, alertOf } from './alert.ts'
+import type { Observation } from './alert-rules.ts'
+
+type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
+
+/** Alerts that are raised, newest first, then the ones that were cleared last. */
+export const readAlerts = async (db: Reading, clearedLimit: number): Promise<Alert[]> => {
+  const alerts = db.selectFrom('alerts').selectAll()
+  const raised = await alerts
+    .where('cleared_at', 'is', null)
+    .orderBy('raised_at', 'desc')
+    .orderBy('rule')
+    .execute()
+  const cleared = await alerts
+    .where('cleared_at', 'is not', null)
+    .orderBy('cleared_at', 'desc')
+    .orderBy('rule')
+    .limit(clearedLimit)
+    .execute()
+  return [...raised, ...cleared].map(alertOf)
+}
+
+/** Returns the alerts that were not raised before. */
+export const raiseAlerts = async (
+  trx: SealedTrx,
+  observations: readonly Observation[],
+  now: number,
+): Promise<Alert[]> => {
+  if (observations.length === 0) return []
+  const rows = observations.map(observation => rowOf(observation, now))
+  const inserted = await trx
+    .insertInto('alerts')
+    .values(rows)
+    .onConflict(conflict => conflict.doNothing())
+    .returning('id')
+    .execute()
+  const ids = new Set(inserted.map(({ id }) => id))
+  return rows.filter(({ id }) => ids.has(id)).map(alertOf)
+}
+
+const rowOf = ({ rule, cellId, part, message }: Observation, now: number): AlertRow => ({
+  id: newId('alert', now),
+  rule,
+  cell_id: cellId ?? '',
+  part: part ?? '',
+  message,
+  raised_at: now,
+  cleared_at: null,
+  acknowledged_by: null,
+  acknowledged_at: null,
+  note: null,
+})
+
+/** Returns the alerts that were not cleared before. */
+export const clearAlerts = async (
+  trx: SealedTrx,
+  alerts: readonly Alert[],
+  now: number,
+): Promise<Alert[]> => {
+  if (alerts.length === 0) return []
+  const rows = await trx
+    .updateTable('alerts')
+    .set({ cleared_at: now })
+    .where(
+      'id',
+      'in',
+      alerts.map(({ id }) => id),
+    )
+    .where('cleared_at', 'is', null)
+    .returningAll()
+    .execute()
+  return rows.map(alertOf)
+}
+
+export const rewordAlert = async (trx: SealedTrx, id: string, message: string): Promise<void> => {
+  await trx.updateTable('alerts').set({ message }).where('id', '=', id).execute()
+}
+
+export const findAlert = async (db: Reading, id: string): Promise<Alert | undefined> => {
+  const row = await db.selectFrom('alerts').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && alertOf(row)
+}
+
+export const setAcknowledged = async (
+  trx: SealedTrx,
+  id: string,
+  by: Acknowledgement | undefined,
+): Promise<void> => {
+  await trx
+    .updateTable('alerts')
+    .set({
+      acknowledged_by: by?.by ?? null,
+      acknowledged_at: by?.at ?? null,
+      note: by?.note ?? null,
+    })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Deletes all but the alerts that were cleared last. */
+export const pruneAlerts = async (trx: SealedTrx, clearedLimit: number): Promise<void> => {
+  const oldest = await trx
+    .selectFrom('alerts')
+    .select('cleared_at')
+    .where('cleared_at', 'is not', null)
+    .orderBy('cleared_at', 'desc')
+    .offset(clearedLimit)
+    .limit(1)
+    .executeTakeFirst()
+  if (oldest === undefined) return
+  await trx.deleteFrom('alerts').where('cleared_at', '<=', oldest.cleared_at).execute()
+}

@@ -1,0 +1,75 @@
+import type { AlertRow } from '../../kernel/store/event-tables.ts'
+import { ALERT_RULES, type AlertLevel, type AlertRule } from './alert-rules.ts'
+
+export interface Alert {
+  id: string
+  rule: AlertRule
+  level: AlertLevel
+  /** Undefined when it is about the whole fleet or the coordinator itself. */
+  cellId: string | undefined
+  /**
+   * GPU id or engine weights within the cell, or a model of the catalogue; undefined when the alert
+   * is not about one of them.
+   */
+  part: string | undefined
+  message: string
+  /** Unix milliseconds. */
+  raisedAt: number
+  clearedAt: number | undefined
+  /** Somebody looks after it. */
+  acknowledged: Acknowledgement | undefined
+}
+
+export interface Acknowledgement {
+  /** Id of the person. */
+  by: string
+  /** Unix milliseconds. */
+  at: number
+  note: string
+}
+
+/** True until the alert is cleared. */
+export const isRaised = ({ clearedAt }: Pick<Alert, 'clearedAt'>): boolean =>
+  clearedAt === undefined
+
+export const alertOf = (row: AlertRow): Alert => {
+  const rule = row.rule as AlertRule
+  const { acknowledged_by: by, acknowledged_at: at, note } = row
+  return {
+    id: row.id,
+    rule,
+    level: ALERT_RULES[rule].level,
+    cellId: row.cell_id || undefined,
+    part: row.part || undefined,
+    message: row.message,
+    raisedAt: row.raised_at,
+    clearedAt: row.cleared_at ?? undefined,
+    acknowledged: by === null ? undefined : { by, at: at ?? 0, note: note ?? '' },
+  }
+}
+
+/** Converts an alert to its wire format. */
+export const alertData = (alert: Alert) => ({
+  id: alert.id,
+  rule: alert.rule,
+  level: alert.level,
+  cell_id: alert.cellId ?? null,
+  part: alert.part ?? null,
+  message: alert.message,
+  raised_at: new Date(alert.raisedAt).toISOString(),
+  cleared_at: alert.clearedAt === undefined ? null : new Date(alert.clearedAt).toISOString(),
+  acknowledged: alert.acknowledged
+    ? {
+        by: alert.acknowledged.by,
+        at: new Date(alert.acknowledged.at).toISOString(),
+        note: alert.acknowledged.note,
+      }
+    : null,
+})
+
+/** Identifies what an alert is about: at most one alert of a key is raised at a time. */
+export const alertKey = ({
+  rule,
+  cellId = '',
+  part = '',
+}: Pick<Alert, 'rule' | 'cellId' | 'part'>): string => `${rule} ${cellId} ${part}`

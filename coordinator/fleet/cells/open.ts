@@ -1,0 +1,156 @@
+import type { Logger } from 'pino'
+import type { Sample } from '../../../shared/wire/telemetry.ts'
+import { createLanes, type RequestLanes } from '../../gateway/dispatch/lane.ts'
+import { WaitQueue } from '../../gateway/dispatch/wait-queue.ts'
+import { throttleById } from '../../kernel/base/at-most-every.ts'
+import type { Base } from '../../kernel/base/base.ts'
+import { Listeners } from '../../kernel/base/listeners.ts'
+import type { Fault } from '../routing/health/fault.ts'
+import { Router } from '../routing/router.ts'
+import { createTrails } from '../routing/trails.ts'
+import { type Cell, placesLeft } from './cell.ts'
+import { Fleet } from './fleet.ts'
+import type { Presence } from './presence.ts'
+import { Standstill } from './standstill.ts'
+
+/** Views of the cells and of request routing. */
+interface FleetViews {
+  fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
+  /** `nowMs` is monotonic. */
+  routing: {
+    router: Pick<Router, 'listPools' | 'mayUse' | 'pools' | 'tenantOf'>
+    queue: Pick<WaitQueue, 'lengths'>
+    nowMs: () => number
+  }
+}
+
+/** Events of cells that other domains subscribe to. */
+export interface FleetListeners {
+  presenceChanges: Listeners<[cell: Cell, from: Presence]>
+  removals: Listeners<[cellId: string]>
+  births: Listeners<[cell: Cell]>
+  /** Event of an enrolled cell that sends a message before its birth was received. */
+  unannouncedReports: Listeners<[cellId: string]>
+  samples: Listeners<[cell: Cell, sample: Sample]>
+  lateSamples: Listeners<[cell: Cell, samples: Sample[], clockAheadMs: number]>
+}
+
+interface FleetDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
+  config: { presence: PresenceConfig; routing: RoutingConfig }
+  figures: { inference: { countFault(fault: Fault): void } }
+}
+
+interface PresenceConfig {
+  suspect_after_seconds: number
+  dead_after_seconds: number
+}
+interface RoutingConfig {
+  queue_length: number
+  queue_max_wait_seconds: number
+  queue_restart_seconds: number
+}
+
+interface OpenFleet {
+  fleet: Fleet
+  fleetListeners: FleetListeners
+  router: Router
+  lanes: RequestLanes
+  waiting: WaitQueue
+  views: FleetViews
+}
+
+/** Interval between two checks for silent cells. */
+const SWEEP_SECONDS = 0.25
+const EPOCH_WARNING_MS = 60_000
+
+export const openFleet = (parts: FleetDomainParts): OpenFleet => {
+  const { config, figures, stack, schedules, logger, nowMs } = parts
+  const router = new Router(Math.random, nowMs)
+  const waiting = openWaitQueue(config.routing, router, nowMs)
+  stack.defer(() => waiting.close())
+  const standstill = new Standstill()
+  const lanes = createLanes({
+    router,
+    standstill,
+    queue: waiting,
+    trails: createTrails(nowMs),
+    onFault: fault => figures.inference.countFault(fault),
+    onBreaker: ({ cellId, health, pools }, isClosed) => {
+      const models = pools?.map(({ model }) => model)
+      if (isClosed) logger.info({ cell: cellId, models }, 'circuit breaker of an engine closed')
+      else
+        logger.warn(
+          { cell: cellId, models, fault: health?.lastFault },
+          'circuit breaker of an engine opened: it gets one request at a time until one succeeds',
+        )
+    },
+    nowMs,
+  })
+
+  const listeners = newListeners()
+  listeners.presenceChanges.add((cell, from) => {
+    logger.info({ cell: cell.id, from, to: cell.presence }, 'cell changed')
+  })
+  const fleet = new Fleet({
+    router,
+    standstill,
+    onRoutingChange: ({ engines }) => {
+      for (const engine of engines.values()) waiting.offer(engine, placesLeft(engine))
+    },
+    limits: {
+      suspectAfterMs: config.presence.suspect_after_seconds * 1000,
+      deadAfterMs: config.presence.dead_after_seconds * 1000,
+    },
+    nowMs,
+    onPresenceChange: listeners.presenceChanges.notify,
+    onForget: listeners.removals.notify,
+    onBirth: listeners.births.notify,
+    onStaleBirth: warnOfEpoch(logger, nowMs),
+    onUnannounced: listeners.unannouncedReports.notify,
+    onSample: listeners.samples.notify,
+    onLateSamples: listeners.lateSamples.notify,
+  })
+  stack.defer(() => {
+    for (const cell of fleet.cells()) cell.link?.close()
+  })
+  schedules.every('fleet.sweep', SWEEP_SECONDS, () => fleet.sweep())
+  return {
+    fleet,
+    fleetListeners: listeners,
+    router,
+    lanes,
+    waiting,
+    views: {
+      fleet,
+      routing: { router, queue: waiting, nowMs },
+    },
+  }
+}
+
+const newListeners = (): FleetListeners => ({
+  presenceChanges: new Listeners(),
+  removals: new Listeners(),
+  births: new Listeners(),
+  unannouncedReports: new Listeners(),
+  samples: new Listeners(),
+  lateSamples: new Listeners(),
+})
+
+const openWaitQueue = (config: RoutingConfig, router: Router, nowMs: () => number): WaitQueue =>
+  new WaitQueue({
+    limits: {
+      length: config.queue_length,
+      maxWaitMs: config.queue_max_wait_seconds * 1000,
+      restartMs: config.queue_restart_seconds * 1000,
+    },
+    router,
+    nowMs,
+  })
+
+const warnOfEpoch = (logger: Pick<Logger, 'warn'>, nowMs: () => number): ((cell: Cell) => void) =>
+  throttleById(EPOCH_WARNING_MS, nowMs, ({ id, staleEpoch, epoch }: Cell) => {
+    logger.warn(
+      { cell: id, epoch: staleEpoch, highest: epoch },
+      'the cell has an older epoch than before and is not heard; if it was restored, release it',
+    )
+  })

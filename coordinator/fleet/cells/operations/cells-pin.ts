@@ -1,0 +1,15 @@
+import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import { commandModel, MODEL_SUCCESS, ModelAnswer, ModelInput } from './model-command.ts'
+
+export default defineOperation({
+  id: 'cells-pin',
+  description: 'Load a model on a cell and keep it loaded, also across restarts of the cell.',
+  method: 'POST',
+  path: '/v1/cells/{cell_id}/models/{model}/pin',
+  access: 'operator',
+  effect: 'write',
+  input: ModelInput,
+  output: ModelAnswer,
+  success: MODEL_SUCCESS,
+  run: (input, context) => commandModel('pin', input, context),
+})

@@ -1,0 +1,21 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../../shared/errors.ts'
+import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import { CellRef } from '../cell-field.ts'
+import { CellDetails, detailsOf } from './cell-view.ts'
+
+export default defineOperation({
+  id: 'cells-show',
+  description: 'Show all details of one cell: hardware, engines and the newest sample.',
+  method: 'GET',
+  path: '/v1/cells/{cell_id}',
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({ cell_id: CellRef }),
+  output: CellDetails,
+  run: async ({ cell_id }, { cells, fleet, settings }) => {
+    const cell = await cells.get(cell_id)
+    if (cell === undefined) throw new ShoalError('not_found', `no cell ${cell_id}`)
+    return detailsOf(cell, fleet.cell(cell_id), await settings.get(cell_id))
+  },
+})

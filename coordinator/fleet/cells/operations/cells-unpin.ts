@@ -1,0 +1,14 @@
+import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import { commandModel, ModelAnswer, ModelInput } from './model-command.ts'
+
+export default defineOperation({
+  id: 'cells-unpin',
+  description: 'Unpin a model on a cell, so that it can be unloaded again.',
+  method: 'POST',
+  path: '/v1/cells/{cell_id}/models/{model}/unpin',
+  access: 'operator',
+  effect: 'write',
+  input: ModelInput,
+  output: ModelAnswer,
+  run: (input, context) => commandModel('unpin', input, context),
+})

@@ -1,0 +1,149 @@
+import { sql } from 'kysely'
+import type { CommandRow } from '../../kernel/store/cell-tables.ts'
+import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
+import {
+  type CommandRecord,
+  type CommandState,
+  OPEN_STATES,
+  openStatesUpTo,
+  toCommandRecord,
+} from './command.ts'
+
+export const readCommand = async (
+  { read }: Ledger,
+  id: string,
+): Promise<CommandRecord | undefined> => {
+  const query = read.selectFrom('commands').selectAll().where('id', '=', id)
+  const row = await query.executeTakeFirst()
+  return row && toCommandRecord(row)
+}
+
+/** Results that are longer are shown with their command alone, not in a list. */
+const LISTED_RESULT_LENGTH = 32 * 1024
+
+const listedResult = sql<string | null>`
+  case when length(result_json) <= ${LISTED_RESULT_LENGTH} then result_json end`
+
+export interface CommandFilter {
+  cellId?: string
+  /** Only live commands of this device. */
+  deviceId?: string
+  /** Id of the last command of the previous page. */
+  before?: string
+  limit: number
+}
+
+/** Returns commands, newest first, without large results. */
+export const readCommands = async (
+  { read }: Ledger,
+  { cellId, deviceId, before, limit }: CommandFilter,
+): Promise<CommandRecord[]> => {
+  let query = read
+    .selectFrom('commands')
+    .selectAll()
+    .select(listedResult.as('result_json'))
+    .orderBy('id', 'desc')
+    .limit(limit)
+  if (cellId !== undefined) query = query.where('cell_id', '=', cellId)
+  if (deviceId !== undefined) query = query.where('device_id', '=', deviceId)
+  if (before !== undefined) query = query.where('id', '<', before)
+  return (await query.execute()).map(toCommandRecord)
+}
+
+/** Most commands that are looked at for one list. */
+const MAX_DEVICE_COMMANDS = 500
+
+interface DeviceCommandFilter {
+  states: readonly CommandState[]
+  /** Unix time of the oldest command, milliseconds. */
+  since: number
+  /** All devices by default. */
+  deviceIds?: readonly string[]
+}
+
+/** Returns live commands of devices, newest first. */
+export const readDeviceCommands = async (
+  { read }: Pick<Ledger, 'read'>,
+  { states, since, deviceIds }: DeviceCommandFilter,
+): Promise<CommandRecord[]> => {
+  if (deviceIds?.length === 0) return []
+  const query = read
+    .selectFrom('commands')
+    .selectAll()
+    .select(listedResult.as('result_json'))
+    .where('device_id', 'is not', null)
+    .where('state', 'in', states)
+    .where('issued_at', '>', since)
+    .orderBy('id', 'desc')
+    .limit(MAX_DEVICE_COMMANDS)
+  const found = deviceIds === undefined ? query : query.where('device_id', 'in', deviceIds)
+  return (await found.execute()).map(toCommandRecord)
+}
+
+/** True for a command that is in the store. */
+export const isStored = async (trx: SealedTrx, id: string): Promise<boolean> => {
+  const query = trx.selectFrom('commands').select('id').where('id', '=', id)
+  return (await query.executeTakeFirst()) !== undefined
+}
+
+/**
+ * Returns the open commands that no live coordinator holds, oldest first, and those of this one that
+ * were never sent: it may have lost track of them. Fences order them, because ids of the same
+ * millisecond have no order.
+ */
+export const readUnheld = async (
+  { read }: Ledger,
+  live: readonly string[],
+  coordinator: string,
+): Promise<CommandRecord[]> => {
+  const query = read.selectFrom('commands').selectAll().where('state', 'in', OPEN_STATES)
+  const unheld = query.where(({ eb, or, and }) =>
+    or([
+      eb('holder', 'is', null),
+      eb('holder', 'not in', live),
+      and([eb('holder', '=', coordinator), eb('state', '=', 'queued')]),
+    ]),
+  )
+  return readByFence(unheld)
+}
+
+/** Returns the commands for a cell that are offered and were never sent, oldest first. */
+export const readOffered = (trx: SealedTrx, cellId: string): Promise<CommandRecord[]> =>
+  readByFence(
+    trx
+      .selectFrom('commands')
+      .selectAll()
+      .where('cell_id', '=', cellId)
+      .where('state', '=', 'queued')
+      .where('holder', 'is', null),
+  )
+
+/**
+ * Returns the commands for a cell that another coordinator holds and that the cell has not answered,
+ * as far as the store knows.
+ */
+export const readUnansweredElsewhere = (
+  { read }: Ledger,
+  cellId: string,
+  coordinator: string,
+): Promise<CommandRecord[]> =>
+  readByFence(
+    read
+      .selectFrom('commands')
+      .selectAll()
+      .where('cell_id', '=', cellId)
+      .where('state', 'in', openStatesUpTo('sent'))
+      .where('holder', '!=', coordinator),
+  )
+
+const readByFence = async (query: { execute(): Promise<CommandRow[]> }): Promise<CommandRecord[]> =>
+  (await query.execute()).map(toCommandRecord).sort((a, b) => a.fence - b.fence)
+
+export const readById = async (
+  { read }: Ledger,
+  ids: readonly string[],
+): Promise<CommandRecord[]> => {
+  if (ids.length === 0) return []
+  const rows = await read.selectFrom('commands').selectAll().where('id', 'in', ids).execute()
+  return rows.map(toCommandRecord)
+}

@@ -1,0 +1,120 @@
+import type { Transaction } from 'kysely'
+import { ShoalError } from '../../../shared/errors.ts'
+import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import type { ConfigRow } from '../../kernel/store/cell-tables.ts'
+import { bumpRevision } from '../../kernel/store/revisions.ts'
+import { nextSequence } from '../../kernel/store/sequences.ts'
+import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
+import type { LedgerTables } from '../../kernel/store/tables.ts'
+
+/** Name of the document of the scope `fleet` that operators set. */
+export const FLEET = 'all'
+/**
+ * Name of the document of the scope `fleet` with the egress of the leading coordinator. It is not
+ * merged into settings; it has a version because cells take one document of each version.
+ */
+export const EGRESS = 'egress'
+
+/** Desired configuration of one cell, of all cells with a tag, or of the whole fleet. */
+export interface ConfigDocument {
+  scope: ConfigRow['scope']
+  /** The cell's id, the tag, `FLEET` or `EGRESS`. */
+  name: string
+  /** Grows with every change of any document. */
+  version: number
+  document: Record<string, unknown>
+  /** Unix milliseconds. */
+  changedAt: number
+}
+
+export interface ConfigChange {
+  scope: ConfigDocument['scope']
+  name: string
+  document: Record<string, unknown>
+  /** Version the caller has seen; 0 for none. Any version matches if absent. */
+  ifVersion?: number
+  /** Runs first in the transaction; nothing is changed when it rejects. */
+  require?: (trx: SealedTrx) => Promise<void>
+}
+
+/**
+ * Replaces a document, audited. Throws `conflict` when it is not at `ifVersion` any more, and what
+ * `require` throws.
+ */
+export const writeConfig = (
+  ledger: Ledger,
+  { scope, name, document, ifVersion, require }: ConfigChange,
+  by: Actor,
+  now: number,
+): Promise<ConfigDocument> =>
+  ledger.sealed.write(async trx => {
+    await require?.(trx)
+    const before = (await rowAt(trx, scope, name))?.version ?? 0
+    if (ifVersion !== undefined && ifVersion !== before)
+      throw new ShoalError('conflict', `the configuration of ${name} is at version ${before}`)
+    const row: ConfigRow = {
+      scope,
+      name,
+      version: await nextSequence(trx, 'configs'),
+      document_json: JSON.stringify(document),
+      changed_at: now,
+      changed_by: by.actor,
+    }
+    await trx
+      .insertInto('configs')
+      .values(row)
+      .onConflict(conflict => conflict.columns(['scope', 'name']).doUpdateSet(row))
+      .execute()
+    await bumpRevision(trx, 'configs')
+    await appendAudit(trx, {
+      ...by,
+      at: now,
+      action: `${scope}.configure`,
+      subject: name,
+      outcome: 'done',
+      details: { version: row.version, document },
+    })
+    return documentOf(row)
+  })
+
+const rowAt = (trx: Transaction<LedgerTables>, scope: ConfigRow['scope'], name: string) =>
+  trx
+    .selectFrom('configs')
+    .selectAll()
+    .where('scope', '=', scope)
+    .where('name', '=', name)
+    .executeTakeFirst()
+
+/** Documents changed after a version, all by default, by scope and name. */
+export const readConfigs = async (
+  { read }: Ledger,
+  after = 0,
+): Promise<Map<string, ConfigDocument>> => {
+  const rows = await read.selectFrom('configs').selectAll().where('version', '>', after).execute()
+  return new Map(rows.map(row => [configKeyOf(row.scope, row.name), documentOf(row)]))
+}
+
+/** Documents of cells by cell; a cell without one is absent. */
+export const readCellConfigs = async (
+  db: Ledger['read'],
+  cellIds: readonly string[],
+): Promise<Map<string, ConfigDocument>> => {
+  if (cellIds.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('configs')
+    .selectAll()
+    .where('scope', '=', 'cell')
+    .where('name', 'in', cellIds)
+    .execute()
+  return new Map(rows.map(row => [row.name, documentOf(row)]))
+}
+
+export const configKeyOf = (scope: ConfigRow['scope'], name: string): string => `${scope} ${name}`
+
+const documentOf = (row: ConfigRow): ConfigDocument => ({
+  scope: row.scope,
+  name: row.name,
+  version: row.version,
+  document: JSON.parse(row.document_json),
+  changedAt: row.changed_at,
+})

@@ -1,0 +1,268 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { mergeSharedEnvelopes } from '../../../devices/envelope/merge-shared-envelopes.ts'
+import { mergeScopes } from '../../../discovery/merge-scopes.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { Signer } from '../../../shared/signing.ts'
+import {
+  FIRST_CAPABILITY,
+  listWithheld,
+  SETTING_KEYS,
+  withholdKeys,
+} from '../../../shared/wire/capability.ts'
+import {
+  DesiredBody,
+  mergeDocuments,
+  ReportedBody,
+  signDesired,
+} from '../../../shared/wire/desired.ts'
+import type { SharedEnvelopes } from '../../../shared/wire/safety-envelope.ts'
+import type { DiscoverySettings } from '../../../shared/wire/scan-scope.ts'
+import type { Actor } from '../../kernel/audit/audit.ts'
+import { followChanges } from '../../kernel/base/follow-changes.ts'
+import { shareRuns } from '../../kernel/base/share-runs.ts'
+import type { Store } from '../../kernel/store/store.ts'
+import type { Models } from '../models/models.ts'
+import {
+  type ConfigChange,
+  type ConfigDocument,
+  configKeyOf,
+  EGRESS,
+  FLEET,
+  readConfigs,
+  writeConfig,
+} from './config-store.ts'
+
+/** Desired configuration of a cell, the documents it was merged from, and the cell's own report. */
+export interface CellConfig {
+  /** Tags in the order in which their documents are merged. */
+  tags: readonly string[]
+  sources: ConfigDocument[]
+  version: number
+  document: Record<string, unknown>
+  /**
+   * Keys of the document that the cell is not sent, with the capability level that each needs;
+   * undefined until the cell has announced itself to this coordinator.
+   */
+  withheld: { key: string; level: number }[] | undefined
+  /** Cell's latest report; undefined if none has come since this coordinator started. */
+  reported: (ReportedBody & { at: number }) | undefined
+}
+
+interface ConfigsParts {
+  store: Pick<Store, 'ledger' | 'revisions'>
+  signer: Signer
+  /** Models that operators added, which a cell receives with its configuration. */
+  models?: Pick<Models, 'settingsFor' | 'version' | 'changes' | 'look'>
+  /** Undefined for a cell that is not enrolled. */
+  tagsOf: (cellId: string) => Promise<readonly string[] | undefined>
+  /** Capability level that a cell has announced; undefined before. */
+  capability: (cellId: string) => number | undefined
+  /** Cells that are connected. */
+  here: () => Iterable<string>
+  publish: (cellId: string, desired: DesiredBody) => Promise<void>
+  /** Unix milliseconds. */
+  now: () => number
+  logger: Logger
+}
+
+export type Egress = 'on' | 'off'
+
+export interface Configs {
+  /**
+   * Throws `not_found`, `conflict` when the document is not at `ifVersion` any more, and what
+   * `require` throws.
+   */
+  set(change: ConfigChange, by: Actor): Promise<ConfigDocument>
+  /** Every document, as this coordinator knows it. */
+  list(): ConfigDocument[]
+  /**
+   * Records whether cells may download the models that operators added, where that has changed, and
+   * tells the cells. Throws `conflict` when another coordinator has just done so.
+   */
+  setEgress(egress: Egress): Promise<void>
+  /** Throws `not_found`. */
+  show(cellId: string): Promise<CellConfig>
+  /** Answers a cell's announcement, the message with this id, with its desired configuration. */
+  answerBirth(cellId: string, messageId: string): Promise<void>
+  /** One body of the `reported` topic. */
+  recordReport(cellId: string, body: unknown): void
+  close(): Promise<void>
+}
+
+const EGRESS_KEY = configKeyOf('fleet', EGRESS)
+
+/**
+ * Merges documents: the last one wins, except that limits of devices only become stricter, and that
+ * scopes of discovery add up.
+ */
+const mergeSources = (documents: readonly Record<string, unknown>[]): Record<string, unknown> => {
+  const envelopes = documents.flatMap(({ envelopes }) => (envelopes ?? []) as SharedEnvelopes)
+  const scopes = documents.map(({ discovery }) => (discovery as DiscoverySettings)?.scope ?? [])
+  const merged = mergeDocuments(...documents)
+  return {
+    ...merged,
+    ...(envelopes.length > 0 && { envelopes: mergeSharedEnvelopes(envelopes) }),
+    ...(merged.discovery !== undefined && {
+      discovery: { ...merged.discovery, scope: mergeScopes(scopes) },
+    }),
+  }
+}
+
+export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
+  const { now, logger } = parts
+  const { ledger, revisions } = parts.store
+  const documents = new Map<string, ConfigDocument>()
+  /** Version up to which every change is known, whichever coordinator has made it. */
+  let settled = 0
+  /** Changes that the cells connected here have not been sent. */
+  const untold = new Set<Pick<ConfigDocument, 'scope' | 'name' | 'version'>>()
+  const reports = new Map<string, ReportedBody & { at: number }>()
+
+  const show: Configs['show'] = async cellId => {
+    const tags = await parts.tagsOf(cellId)
+    if (tags === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
+    const keys = [
+      configKeyOf('fleet', FLEET),
+      ...tags.map(tag => configKeyOf('tag', tag)),
+      configKeyOf('cell', cellId),
+    ]
+    const sources = keys.flatMap(key => documents.get(key) ?? [])
+    const document = mergeSources(sources.map(({ document }) => document))
+    const level = parts.capability(cellId)
+    return {
+      tags,
+      sources,
+      version: Math.max(
+        parts.models?.version ?? 0,
+        documents.get(EGRESS_KEY)?.version ?? 0,
+        ...sources.map(({ version }) => version),
+      ),
+      document,
+      withheld: level === undefined ? undefined : listWithheld(document, SETTING_KEYS, level),
+      reported: reports.get(cellId),
+    }
+  }
+
+  const tell = async (cellId: string, answers?: string): Promise<void> => {
+    const { version: newest, document: shown } = await show(cellId)
+    // A cell takes one document of a version, which must have every earlier change
+    const version = Math.min(newest, settled)
+    const models = parts.models?.settingsFor(cellId)
+    const downloads = readEgress() === 'off' && { downloads: 'off' }
+    const document = { ...shown, ...(models && { models: { ...models, ...downloads } }) }
+    const { document: checked } = DesiredBody.parse({ version, document })
+    const level = parts.capability(cellId) ?? FIRST_CAPABILITY
+    const known = withholdKeys(checked, SETTING_KEYS, level)
+    const wanted = { version, document: known, cell_id: cellId, issued_at: now() }
+    const named = answers === undefined ? wanted : { ...wanted, answers }
+    await parts.publish(cellId, signDesired(named, parts.signer))
+  }
+
+  const readEgress = (): Egress =>
+    (documents.get(EGRESS_KEY)?.document.egress as Egress | undefined) ?? 'on'
+
+  const isMeant = async (scope: ConfigDocument['scope'], name: string, cellId: string) => {
+    if (scope === 'fleet') return true
+    return scope === 'cell' ? cellId === name : (await parts.tagsOf(cellId))?.includes(name)
+  }
+
+  const tellAll = async (scope: ConfigDocument['scope'], name: string): Promise<void> => {
+    for (const cellId of parts.here()) {
+      if (await isMeant(scope, name, cellId)) await tell(cellId)
+      // Yields, so that a tag of a whole fleet does not block other work
+      await setImmediate()
+    }
+  }
+
+  const findNewest = (): number => {
+    let newest = parts.models?.version ?? 0
+    for (const { version } of documents.values()) newest = Math.max(newest, version)
+    return newest
+  }
+
+  /** Reads documents that have changed since `settled`. */
+  const readNews = async (): Promise<void> => {
+    for (const [key, document] of await readConfigs(ledger, settled)) {
+      if (document.version <= (documents.get(key)?.version ?? 0)) continue
+      documents.set(key, document)
+      untold.add(document)
+    }
+  }
+
+  /**
+   * Takes over what other coordinators have set. Documents and models share their versions, which
+   * are committed in order: once both were read, no version that was known before is missing.
+   */
+  const catchUp = shareRuns(async () => {
+    do {
+      const known = findNewest()
+      await parts.models?.look()
+      await readNews()
+      settled = known
+    } while (findNewest() > settled)
+  })
+
+  const tellNews = async (): Promise<void> => {
+    await catchUp()
+    for (const change of untold) {
+      if (change.version > settled) continue
+      untold.delete(change)
+      await tellAll(change.scope, change.name).catch(error =>
+        logger.warn({ [change.scope]: change.name, reason: error.message }, 'cells were not told'),
+      )
+    }
+  }
+
+  await catchUp()
+  untold.clear()
+  const changes = followChanges({
+    subscribe: listener => revisions.onChange('configs', listener),
+    read: tellNews,
+    onFailure: error => logger.warn({ err: error }, 'configuration not read again'),
+  })
+  const unlisten = parts.models?.changes.add(() => {
+    untold.add({ scope: 'fleet', name: FLEET, version: parts.models?.version ?? 0 })
+    void changes.look()
+  })
+
+  const set: Configs['set'] = async (change, by) => {
+    const { scope, name } = change
+    if (scope === 'cell' && (await parts.tagsOf(name)) === undefined)
+      throw new ShoalError('not_found', `no cell ${name}`)
+    const kept = await writeConfig(ledger, change, by, now())
+    documents.set(configKeyOf(scope, name), kept)
+    untold.add(kept)
+    // The follower reports a read that fails, and repeats it
+    await catchUp().catch(() => {})
+    void changes.look()
+    return kept
+  }
+
+  return {
+    set,
+    setEgress: async egress => {
+      if (readEgress() === egress) return
+      const ifVersion = documents.get(EGRESS_KEY)?.version ?? 0
+      const change = { scope: 'fleet', name: EGRESS, document: { egress }, ifVersion } as const
+      await set(change, { actor: 'coordinator' })
+    },
+    list: () => [...documents.values()],
+    show,
+    answerBirth: tell,
+    recordReport: (cellId, body) => {
+      const report = ReportedBody.parse(body)
+      const { state, desired_version, applied_version, errors } = report
+      reports.set(cellId, { ...report, at: now() })
+      if (state === 'refused' || state === 'rolled_back')
+        logger.warn(
+          { cell: cellId, state, desired_version, applied_version, errors },
+          'configuration not taken',
+        )
+    },
+    close: async () => {
+      unlisten?.()
+      await changes.close()
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../../../shared/errors.ts'
+import { Id } from '../../../../kernel/declaration/fields.ts'
+import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import { CommandView, commandViewOf } from './command-view.ts'
+
+export default defineOperation({
+  id: 'commands-show',
+  description: 'Show one command and its result.',
+  method: 'GET',
+  path: '/v1/commands/{command_id}',
+  access: 'operator',
+  effect: 'read',
+  tool: false,
+  input: z.strictObject({ command_id: Id }),
+  output: CommandView,
+  run: async ({ command_id }, { commands }) => {
+    const command = await commands.get(command_id)
+    if (command === undefined) throw new ShoalError('not_found', `no command ${command_id}`)
+    return commandViewOf(command)
+  },
+})

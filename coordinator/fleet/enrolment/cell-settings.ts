@@ -1,0 +1,124 @@
+import { ShoalError } from '../../../shared/errors.ts'
+import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import { bumpRevision } from '../../kernel/store/revisions.ts'
+import type { SealedTrx, Store } from '../../kernel/store/store.ts'
+import type { LedgerTables } from '../../kernel/store/tables.ts'
+
+/** Settings of a cell made by operators. */
+export interface OperatorSettings {
+  /** Unix time in milliseconds since which the cell gets no new requests. */
+  drainedAt?: number
+  labels: Record<string, string>
+  /** Tenant to which the cell is dedicated; absent for a shared cell. */
+  owner?: CellOwner
+}
+
+interface CellOwner {
+  tenantId: string
+  /** True when the tenant's requests go to no other cells. */
+  exclusive: boolean
+}
+
+export interface CellSettingsStore {
+  /** Each throws `not_found` for a cell that is not enrolled, or was revoked. */
+  setDrained(cellId: string, drained: boolean, by: Actor): Promise<OperatorSettings>
+  /** Replaces all labels. */
+  setLabels(cellId: string, labels: Record<string, string>, by: Actor): Promise<OperatorSettings>
+  /**
+   * Dedicates the cell to a tenant, or shares it again. Throws `not_found` also for an unknown
+   * tenant.
+   */
+  setOwner(cellId: string, owner: CellOwner | undefined, by: Actor): Promise<OperatorSettings>
+  get(cellId: string): Promise<OperatorSettings>
+  /** Settings by cell, for cells that have any. */
+  list(): Promise<Map<string, OperatorSettings>>
+}
+
+export const NO_SETTINGS: OperatorSettings = { labels: {} }
+
+type Row = LedgerTables['cell_settings']
+
+export const createCellSettings = (
+  { ledger }: Pick<Store, 'ledger'>,
+  now: () => number,
+): CellSettingsStore => {
+  const change = (cellId: string, by: Actor, action: string, values: Partial<Row>) =>
+    ledger.sealed.write(async trx => {
+      await requireCell(trx, cellId)
+      const row = await trx
+        .insertInto('cell_settings')
+        .values({ cell_id: cellId, ...UNSET, ...values })
+        .onConflict(conflict => conflict.column('cell_id').doUpdateSet(values))
+        .returningAll()
+        .executeTakeFirstOrThrow()
+      await bumpRevision(trx, 'cells')
+      const settings = settingsOf(row)
+      const details = detailsOf(action, settings)
+      await appendAudit(trx, {
+        ...by,
+        at: now(),
+        action,
+        subject: cellId,
+        outcome: 'done',
+        details,
+      })
+      return settings
+    })
+
+  return {
+    setDrained: (cellId, drained, by) =>
+      change(cellId, by, drained ? 'cell.drain' : 'cell.resume', {
+        drained_at: drained ? now() : null,
+      }),
+    setLabels: (cellId, labels, by) =>
+      change(cellId, by, 'cell.label', { labels_json: JSON.stringify(labels) }),
+    setOwner: async (cellId, owner, by) => {
+      if (owner !== undefined) await requireTenant(ledger, owner.tenantId)
+      return change(cellId, by, owner === undefined ? 'cell.share' : 'cell.dedicate', {
+        tenant_id: owner?.tenantId ?? null,
+        exclusive: owner?.exclusive === true ? 1 : 0,
+      })
+    },
+    get: async cellId => {
+      const query = ledger.read.selectFrom('cell_settings').selectAll()
+      const row = await query.where('cell_id', '=', cellId).executeTakeFirst()
+      return row === undefined ? NO_SETTINGS : settingsOf(row)
+    },
+    list: async () => {
+      const rows = await ledger.read.selectFrom('cell_settings').selectAll().execute()
+      return new Map(rows.map(row => [row.cell_id, settingsOf(row)]))
+    },
+  }
+}
+
+const requireCell = async (trx: SealedTrx, cellId: string): Promise<void> => {
+  const query = trx.selectFrom('cells').select('revoked_at').where('id', '=', cellId)
+  const row = await query.executeTakeFirst()
+  if (row === undefined || row.revoked_at !== null)
+    throw new ShoalError('not_found', `no cell ${cellId}`)
+}
+
+const requireTenant = async (ledger: Store['ledger'], tenantId: string): Promise<void> => {
+  const query = ledger.read.selectFrom('tenants').select('id').where('id', '=', tenantId)
+  if ((await query.executeTakeFirst()) === undefined)
+    throw new ShoalError('not_found', `no tenant ${tenantId}`, { param: 'tenant_id' })
+}
+
+const UNSET = { drained_at: null, labels_json: '{}', tenant_id: null, exclusive: 0 }
+
+/** Details of a change for the audit. */
+const detailsOf = (
+  action: string,
+  { labels, owner }: OperatorSettings,
+): Record<string, unknown> => {
+  if (action === 'cell.label') return { labels }
+  return action === 'cell.dedicate' ? { ...owner } : {}
+}
+
+const settingsOf = (row: Row): OperatorSettings => ({
+  labels: JSON.parse(row.labels_json),
+  ...(row.drained_at === null ? {} : { drainedAt: row.drained_at }),
+  ...(row.tenant_id === null
+    ? {}
+    : { owner: { tenantId: row.tenant_id, exclusive: row.exclusive === 1 } }),
+})

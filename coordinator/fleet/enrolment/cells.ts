@@ -1,0 +1,307 @@
+import type { Logger } from 'pino'
+import { ShoalError } from '../../../shared/errors.ts'
+import { CELL_ID } from '../../../shared/ids.ts'
+import type { EnrolRequest } from '../../../shared/wire/announce.ts'
+import {
+  digestOf,
+  parseSecret,
+  randomSecret,
+  SECRET,
+  TOKEN_PREFIX,
+} from '../../access/keys/secret.ts'
+import { Verifier } from '../../access/keys/verifier.ts'
+import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import type { Events } from '../../kernel/events/bus.ts'
+import type { CellRow } from '../../kernel/store/cell-tables.ts'
+import { bumpRevision } from '../../kernel/store/revisions.ts'
+import type { Store } from '../../kernel/store/store.ts'
+import { cellOf, type EnrolledCell } from './cell.ts'
+import { raiseEpoch, readCellRow, readCredentials, requireCellRow } from './cell-rows.ts'
+import { giveCredential, isNext, isPast, promoteCredential } from './credentials.ts'
+import { admit, keyFault, newCellRow } from './enrolment.ts'
+import { Refusals } from './refusals.ts'
+
+export type { EnrolledCell } from './cell.ts'
+
+interface CellsOptions {
+  store: Store
+  /** Called with the reason for a refused enrolment, which the requester does not receive. */
+  logger?: Pick<Logger, 'warn'>
+  /** Reports what happens to cells; nobody hears of what a command on the machine does. */
+  addEvents?: Events['addWithin']
+  /** Unix time, milliseconds. */
+  now?: () => number
+}
+
+interface CellChange {
+  values: Partial<CellRow>
+  /** False when another coordinator has made the change before. */
+  event: false | { type: string; data: object }
+}
+
+/**
+ * Shortest interval between renewals; a cell that renews more often is faulty and costs disk
+ * writes.
+ */
+const RENEW_EVERY_MS = 2000
+
+/** Identities of cells: their credentials, epochs, revocation and quarantine. */
+export class Cells {
+  readonly #store: Store
+  readonly #logger: Pick<Logger, 'warn'> | undefined
+  readonly #addEvents: Events['addWithin']
+  readonly #now: () => number
+  readonly #refusals: Refusals
+  readonly #verifier: Verifier<CellRow>
+  /** Unix time of the last renewal by cell; guards the disk of this process, so each has its own. */
+  readonly #renewedAt = new Map<string, number>()
+  /**
+   * Cells that authenticated here but have not announced a birth yet. Another coordinator learns
+   * that from the birth, and until then it only refuses a superseded credential.
+   */
+  readonly #used = new Set<string>()
+  /** Cells revoked by this process; corrects a read of the store that began before. */
+  readonly #revoked = new Set<string>()
+  /** Cells quarantined by this process; corrects a read of the store that began before. */
+  readonly #quarantined = new Set<string>()
+  readonly #stopWatching: () => void
+
+  constructor({ store, logger, addEvents = async () => {}, now = Date.now }: CellsOptions) {
+    this.#addEvents = addEvents
+    this.#store = store
+    this.#logger = logger
+    this.#now = now
+    this.#refusals = new Refusals(logger, now)
+    this.#verifier = new Verifier({
+      load: id => readCredentials(store.ledger.read, id),
+      lags: store.revisions.lags,
+      lookAfterPause: store.revisions.lookAfterPause,
+      isAway: () => store.ledger.outage() !== undefined || store.revisions.isBehind(),
+    })
+    this.#stopWatching = store.revisions.onChange('cells', () => {
+      this.#verifier.clear()
+      this.#quarantined.clear()
+    })
+  }
+
+  /**
+   * Throws `auth_required`, with one message for every invalid token, and `invalid_request` for a
+   * key without its proof. Until the cell has connected, the same token and key return a new
+   * credential for the same cell.
+   */
+  async enrol(request: EnrolRequest): Promise<{ cellId: string; credential: string }> {
+    const tokenId = parseSecret(TOKEN_PREFIX, request.token)
+    if (tokenId === undefined) throw this.#refusals.refuse('malformed')
+    const fault = keyFault(request)
+    if (fault !== undefined) throw new ShoalError('invalid_request', fault, { param: 'proof' })
+    const credential = randomSecret()
+    const now = this.#now()
+    const row = newCellRow(request, tokenId, digestOf(credential).toString('hex'), now)
+    const isNews = (id: string, reason: string) => this.#refusals.isNews(id, reason)
+    const outcome = await this.#store.ledger.sealed.write(trx =>
+      admit(trx, { row, token: request.token, now, isNews, addEvents: this.#addEvents }),
+    )
+    if ('reason' in outcome) throw this.#refusals.refuse(outcome.reason, tokenId)
+    this.#verifier.forget(outcome.cellId)
+    this.#used.delete(outcome.cellId)
+    return { cellId: outcome.cellId, credential }
+  }
+
+  /**
+   * Returns the cell with this credential, unless it is revoked. Synchronous when in memory. The
+   * first use of a new credential ends the previous one; `bootId` is the start that uses it. Throws
+   * `forbidden` for a quarantined cell.
+   */
+  authenticate(
+    cellId: string,
+    credential: string,
+    bootId?: string,
+  ): EnrolledCell | undefined | Promise<EnrolledCell | undefined> {
+    if (!CELL_ID.test(cellId)) return undefined
+    const found = this.#verifier.verify(cellId, credential)
+    if (found instanceof Promise) return found.then(row => this.#accept(row, credential, bootId))
+    return this.#accept(found, credential, bootId)
+  }
+
+  /**
+   * True when the credential was superseded by one that another start of the cell has used, which
+   * indicates a cloned cell. Throws `forbidden` for a quarantined cell.
+   */
+  async isReplaced(cellId: string, credential: string, bootId: string): Promise<boolean> {
+    if (!CELL_ID.test(cellId) || !SECRET.test(credential)) return false
+    const { read } = this.#store.ledger
+    if (!(await isPast(read, cellId, credential, bootId))) return false
+    const cell = this.#requireLive(await readCellRow(read, cellId))
+    return cell !== undefined && (cell.epoch > 0 || this.#used.has(cellId))
+  }
+
+  /** Adds a second credential. Throws `rate_limited` within two seconds of the last renewal. */
+  async renew(cellId: string): Promise<string> {
+    const at = this.#now()
+    const waitMs = (this.#renewedAt.get(cellId) ?? Number.NEGATIVE_INFINITY) + RENEW_EVERY_MS - at
+    if (waitMs > 0)
+      throw new ShoalError('rate_limited', `${cellId} has just got a new credential`, {
+        retryAfterSeconds: Math.ceil(waitMs / 1000),
+      })
+    this.#renewedAt.set(cellId, at)
+    const credential = await this.#store.ledger.sealed.write(trx => giveCredential(trx, cellId))
+    this.#verifier.forget(cellId)
+    return credential
+  }
+
+  /**
+   * Records a boot epoch and returns the highest one of the cell. A result above `epoch` means that
+   * the message predates a restart. Throws `not_found`.
+   */
+  async noteEpoch(cellId: string, epoch: number): Promise<number> {
+    const { ledger } = this.#store
+    const row = await readCellRow(ledger.read, cellId)
+    if (row === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
+    if (row.epoch >= epoch) return row.epoch
+    const highest = await ledger.free.write(trx => raiseEpoch(trx, cellId, epoch))
+    this.#verifier.forget(cellId)
+    this.#used.delete(cellId)
+    return highest
+  }
+
+  /** Takes effect in this process when it resolves, and within a second in others. */
+  revoke(cellId: string, by: Actor): Promise<EnrolledCell> {
+    return this.#end(cellId, { ...by, action: 'cell.revoke' }, 'revoked')
+  }
+
+  /** Revokes a cell on its own request. */
+  leave(cellId: string): Promise<EnrolledCell> {
+    return this.#end(cellId, { actor: `cell:${cellId}`, action: 'cell.leave' }, 'left')
+  }
+
+  /** Refuses every connection as this cell until it is released. The details are audited. */
+  quarantine(cellId: string, reason: string, more?: object): Promise<EnrolledCell> {
+    const details = { reason, ...more }
+    const entry = { actor: 'coordinator', action: 'cell.quarantine', details }
+    return this.#change(cellId, entry, row => ({
+      values: { quarantined_at: row.quarantined_at ?? this.#now() },
+      event: row.quarantined_at === null && { type: 'quarantined', data: details },
+    }))
+  }
+
+  /**
+   * Ends a quarantine and resets the epoch. Throws `conflict` for a cell that is not in quarantine,
+   * unless it `isSetBack`: it has shown an older epoch than before.
+   */
+  release(cellId: string, by: Actor, isSetBack = false): Promise<EnrolledCell> {
+    return this.#change(cellId, { ...by, action: 'cell.release' }, row => {
+      if (row.quarantined_at === null && !isSetBack)
+        throw new ShoalError('conflict', `${cellId} is not in quarantine`)
+      return { values: { quarantined_at: null, epoch: 0 }, event: { type: 'released', data: {} } }
+    })
+  }
+
+  async get(cellId: string): Promise<EnrolledCell | undefined> {
+    const row = await readCellRow(this.#store.ledger.read, cellId)
+    return row && cellOf(row)
+  }
+
+  /** Reads the keys with which these cells sign, by cell. */
+  async readPublicKeys(ids: readonly string[]): Promise<Map<string, string>> {
+    const { read } = this.#store.ledger
+    const query = read.selectFrom('cells').select(['id', 'public_key']).where('id', 'in', ids)
+    const rows = await query.execute()
+    return new Map(rows.flatMap(({ id, public_key: key }) => (key === null ? [] : [[id, key]])))
+  }
+
+  /** Lists the cells, oldest first. */
+  async list(): Promise<EnrolledCell[]> {
+    const { read } = this.#store.ledger
+    const query = read.selectFrom('cells').selectAll().orderBy('enrolled_at').orderBy('id')
+    return (await query.execute()).map(cellOf)
+  }
+
+  /** Lists the cells that were enrolled with one of these names and are not revoked. */
+  listNamed(names: readonly string[]): Promise<Pick<EnrolledCell, 'id' | 'name'>[]> {
+    const { read } = this.#store.ledger
+    const query = read.selectFrom('cells').select(['id', 'name']).where('name', 'in', names)
+    return query.where('revoked_at', 'is', null).execute()
+  }
+
+  /** Reports that another process changed a cell, after which live connections must be checked. */
+  onChange(listener: () => void): () => void {
+    return this.#store.revisions.onChange('cells', listener)
+  }
+
+  close(): void {
+    this.#stopWatching()
+  }
+
+  /** Throws `forbidden` for a quarantined cell; undefined for a revoked one. */
+  #requireLive(row: CellRow | undefined): EnrolledCell | undefined {
+    if (row === undefined || row.revoked_at !== null || this.#revoked.has(row.id)) return undefined
+    if (row.quarantined_at !== null || this.#quarantined.has(row.id))
+      throw createQuarantineError(row.id)
+    return cellOf(row)
+  }
+
+  #accept(
+    row: CellRow | undefined,
+    credential: string,
+    bootId: string | undefined,
+  ): EnrolledCell | undefined | Promise<EnrolledCell | undefined> {
+    const cell = this.#requireLive(row)
+    if (row === undefined || cell === undefined) return cell
+    if (row.epoch === 0) this.#used.add(row.id)
+    if (!isNext(row, credential)) return cell
+    return this.#settle(row, bootId).then(() => this.#requireLive(row))
+  }
+
+  /** A store that cannot write now does not lock the cell out: both credentials stay valid. */
+  async #settle(row: CellRow, bootId: string | undefined): Promise<void> {
+    const digest = row.next_digest ?? ''
+    try {
+      const now = this.#now()
+      await this.#store.ledger.sealed.write(trx =>
+        promoteCredential(trx, row.id, digest, now, bootId),
+      )
+      this.#verifier.forget(row.id)
+    } catch (error) {
+      this.#logger?.warn({ err: error, cell: row.id }, 'a new credential could not be settled')
+    }
+  }
+
+  #end(cellId: string, entry: Actor & { action: string }, type: string): Promise<EnrolledCell> {
+    return this.#change(cellId, entry, row => ({
+      values: { revoked_at: row.revoked_at ?? this.#now() },
+      event: row.revoked_at === null && { type, data: {} },
+    }))
+  }
+
+  /** Makes one audited change of one cell, and reports it where it is news. */
+  async #change(
+    cellId: string,
+    entry: Actor & { action: string; details?: Record<string, unknown> },
+    change: (row: CellRow) => CellChange,
+  ): Promise<EnrolledCell> {
+    const row = await this.#store.ledger.sealed.write(async trx => {
+      const before = await requireCellRow(trx, cellId)
+      const { values, event } = change(before)
+      await trx.updateTable('cells').set(values).where('id', '=', cellId).execute()
+      await bumpRevision(trx, 'cells')
+      await appendAudit(trx, { ...entry, at: this.#now(), subject: cellId, outcome: 'done' })
+      if (event)
+        await this.#addEvents(trx, [
+          { type: `shoal.cell.${event.type}`, data: event.data, subject: cellId },
+        ])
+      return { ...before, ...values }
+    })
+    if (row.revoked_at !== null) this.#revoked.add(cellId)
+    if (row.quarantined_at !== null) this.#quarantined.add(cellId)
+    else this.#quarantined.delete(cellId)
+    this.#verifier.forget(cellId)
+    return cellOf(row)
+  }
+}
+
+/** Error for a cell whose identity another machine shares; operators read it too. */
+export const createQuarantineError = (cellId: string): ShoalError =>
+  new ShoalError(
+    'forbidden',
+    `${cellId} is in quarantine: two machines use its identity; stop the copy, then release it`,
+  )

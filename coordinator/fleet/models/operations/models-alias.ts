@@ -1,0 +1,27 @@
+import * as z from 'zod'
+import { ModelId } from '../../../../shared/catalogue.ts'
+import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import { describeModel, ModelDetails } from './model-view.ts'
+
+export default defineOperation({
+  id: 'models-alias',
+  description:
+    'Give a model another id, such as one that a program insists on. Tier and kind stay those of the model.',
+  method: 'PUT',
+  path: '/v1/catalogue/{alias}/alias',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  tool: false,
+  cli: { group: 'models', verb: 'alias', words: ['model'] },
+  input: z.strictObject({
+    alias: ModelId.describe('The new id.'),
+    model: ModelId.describe('Id of the model that it stands for.'),
+  }),
+  output: ModelDetails,
+  examples: [{ model: 'model-a:7b' }],
+  run: async ({ alias, model }, context) => {
+    await context.models.change({ act: 'alias', id: alias, aliasOf: model }, context.actor)
+    return describeModel(context, alias)
+  },
+})

@@ -1,0 +1,76 @@
+import { isDownloaded } from '../../../../shared/catalogue.ts'
+import { ShoalError } from '../../../../shared/errors.ts'
+import { NOT_TAKEN_UP } from '../../../../shared/not-taken-up.ts'
+import { wait } from '../../../../shared/wait.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
+import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import { CellRef } from '../../cells/cell-field.ts'
+import { commandModel } from '../../cells/operations/model-command.ts'
+import { requireEgress } from '../hub.ts'
+import { describeModel, findEntry, ModelDetails, ModelPath } from './model-view.ts'
+
+export default defineOperation({
+  id: 'models-pull',
+  description:
+    'Download the weights of a model to the cells that have it in their catalogue, without loading it.',
+  method: 'POST',
+  path: '/v1/catalogue/{model}/pull',
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'write',
+  tool: false,
+  openWorld: true,
+  input: ModelPath.extend({
+    cell_id: CellRef.exactOptional().describe(
+      'Only this cell; all that have the model by default.',
+    ),
+  }),
+  output: ModelDetails,
+  run: async ({ model, cell_id }, context) => {
+    // another coordinator may have added it a moment ago
+    if (!context.catalogue.some(({ id }) => id === model)) await context.models.look()
+    if (isDownloaded(findEntry(context, model))) requireEgress(context.upstreams)
+    const targets = await findTargets(context, model, cell_id)
+    const sent = targets.map(id => commandModel('pull', { cell_id: id, model }, context))
+    const outcomes = await Promise.allSettled(sent)
+    const failed = outcomes.find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected' && outcomes.every(({ status }) => status === 'rejected'))
+      throw failed.reason
+    const details = describeModel(context, model)
+    return { ...details, cells: details.cells.filter(each => targets.includes(each.cell_id)) }
+  },
+})
+
+/** Time that cells get to take up a model that was added a moment ago. */
+const TAKE_UP_MS = 5000
+const LOOK_MS = 100
+
+/** @throws ShoalError cell_unavailable when no connected cell has the model */
+const findTargets = async (
+  context: Context,
+  model: string,
+  cellId: string | undefined,
+): Promise<string[]> => {
+  if (cellId !== undefined) return [cellId]
+  for (let waitedMs = 0; ; waitedMs += LOOK_MS) {
+    const { cells } = describeModel(context, model)
+    const able = cells.filter(({ state }) => state !== null).map(({ cell_id }) => cell_id)
+    const isComplete = !cells.some(({ reason }) => reason === NOT_TAKEN_UP)
+    if (isComplete || waitedMs >= TAKE_UP_MS || context.signal.aborted) {
+      if (able.length > 0) return able
+      throw createNowhereError(model, cells)
+    }
+    await wait(LOOK_MS, context.signal)
+  }
+}
+
+const MAX_NAMED = 3
+
+const createNowhereError = (
+  model: string,
+  cells: readonly { cell_id: string; reason: string | null }[],
+): ShoalError => {
+  const reasons = cells.slice(0, MAX_NAMED).map(({ cell_id, reason }) => `${cell_id}: ${reason}`)
+  const why = reasons.length === 0 ? '' : ` (${reasons.join('; ')})`
+  return new ShoalError('cell_unavailable', `no connected cell has ${model}${why}`)
+}

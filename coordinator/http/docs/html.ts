@@ -1,5 +1,0 @@
-import { escapeMarkup } from '../../base/escape-markup.ts'
-
-export { escapeMarkup as html }
-
-export const code = (text: string): string => `<code>${escapeMarkup(text)}</code>`

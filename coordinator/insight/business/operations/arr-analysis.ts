@@ -1,0 +1,69 @@
+import * as z from 'zod'
+import { TIER_NAMES } from '../../../../shared/catalogue.ts'
+import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import { subscriptions } from '../../registers/definitions/subscriptions.ts'
+import { dayAt } from '../months.ts'
+import { analyseRevenue } from '../revenue.ts'
+import { RECORD_STATE, stateOf } from './record-state.ts'
+
+const MONTHS = 12
+
+const Revenue = {
+  tenants: z.int(),
+  paying_tenants: z.int(),
+  mrr_eur: z.number(),
+  arr_eur: z.number().describe('Twelve times the monthly recurring revenue.'),
+}
+const Movement = {
+  start_mrr_eur: z.number(),
+  new_mrr_eur: z.number(),
+  reactivation_mrr_eur: z.number(),
+  expansion_mrr_eur: z.number(),
+  contraction_mrr_eur: z.number(),
+  churned_mrr_eur: z.number(),
+  end_mrr_eur: z.number(),
+  net_revenue_retention_percent: z
+    .number()
+    .nullable()
+    .describe('Null without revenue at the start.'),
+}
+const Tier = z.enum(TIER_NAMES)
+
+export default defineSkill({
+  id: 'arr-analysis',
+  group: 'business',
+  name: 'Recurring revenue',
+  description:
+    'Compute monthly and annual recurring revenue, growth, churn and retention by tier and month.',
+  tags: ['business', 'finance'],
+  access: 'operator',
+  roles: ['finance', 'operator_admin'],
+  effect: 'read',
+  input: z.strictObject({}),
+  examples: [{}],
+  output: z.object({
+    ...RECORD_STATE,
+    ...Revenue,
+    net_revenue_retention_12_months_percent: z.number().nullable(),
+    tiers: z.array(z.object({ tier: Tier, ...Revenue })),
+    months: z
+      .array(
+        z.object({
+          month: z.string(),
+          ...Movement,
+          tiers: z.array(z.object({ tier: Tier, ...Movement })),
+        }),
+      )
+      .describe('Oldest first; the last one is the month of `as_of`, up to that day.'),
+  }),
+  run: async (_input, context) => {
+    const today = dayAt(context.now())
+    const found = await context.registers.readAll(subscriptions, scopeOf(context))
+    return {
+      ...stateOf({ subscriptions: found }),
+      as_of: today,
+      ...analyseRevenue(found.records, { today, months: MONTHS }),
+    }
+  },
+})

@@ -1,0 +1,56 @@
+import * as z from 'zod'
+import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import { candidates, STAGES } from '../../registers/definitions/candidates.ts'
+import { dayAt } from '../months.ts'
+import { analyseRecruitment } from '../recruitment.ts'
+import { RECORD_STATE, stateOf } from './record-state.ts'
+
+export default defineSkill({
+  id: 'recruitment-pipeline',
+  group: 'business',
+  name: 'Recruitment pipeline',
+  description:
+    'Compute how many candidates each stage has, passes on and loses, and how long it takes. Days in the future do not count.',
+  tags: ['business', 'people'],
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'read',
+  input: z.strictObject({}),
+  examples: [{}],
+  output: z.object({
+    ...RECORD_STATE,
+    candidates: z.int(),
+    open: z.int(),
+    hired: z.int(),
+    rejected: z.int(),
+    withdrawn: z.int(),
+    median_days_to_hire: z.number().nullable(),
+    stages: z.array(
+      z.object({
+        stage: z.enum(STAGES),
+        entered: z.int().describe('Candidates who reached this stage or a later one.'),
+        advanced: z.int(),
+        closed: z.int().describe('Candidates who were rejected or withdrew in this stage.'),
+        open: z.int(),
+        conversion_percent: z
+          .number()
+          .nullable()
+          .describe('Those who advanced, of those who advanced or were closed here.'),
+        median_days: z.number().nullable().describe('Days in the stage, for those who left it.'),
+      }),
+    ),
+    positions: z.array(
+      z.object({ position: z.string(), candidates: z.int(), open: z.int(), hired: z.int() }),
+    ),
+  }),
+  run: async (_input, context) => {
+    const found = await context.registers.readAll(candidates, scopeOf(context))
+    const as_of = dayAt(context.now())
+    return {
+      ...stateOf({ candidates: found }),
+      as_of,
+      ...analyseRecruitment(found.records, as_of),
+    }
+  },
+})

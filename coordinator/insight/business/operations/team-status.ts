@@ -1,0 +1,49 @@
+import * as z from 'zod'
+import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import { people } from '../../registers/definitions/people.ts'
+import { projectTasks } from '../../registers/definitions/project-tasks.ts'
+import { dayAt } from '../months.ts'
+import { analyseTeams } from '../team.ts'
+import { RECORD_STATE, stateOf } from './record-state.ts'
+
+const Figures = {
+  people: z.int().describe('People employed on the day, those on leave included.'),
+  on_leave: z.int(),
+  full_time_equivalents: z.number().describe('Capacity without the people on leave.'),
+  joined_90_days: z.int(),
+  left_90_days: z.int(),
+  open_tasks: z.int().describe('Tasks of projects that are assigned to the people.'),
+  blocked_tasks: z.int(),
+  overdue_tasks: z.int(),
+}
+
+export default defineSkill({
+  id: 'team-status',
+  group: 'business',
+  name: 'Team status',
+  description: 'Count people, capacity, turnover and open tasks of each team.',
+  tags: ['business', 'people'],
+  access: 'operator',
+  roles: ['operator_admin'],
+  effect: 'read',
+  input: z.strictObject({}),
+  examples: [{}],
+  output: z.object({
+    ...RECORD_STATE,
+    ...Figures,
+    turnover_12_months_percent: z.number().nullable(),
+    teams: z.array(z.object({ team: z.string(), ...Figures })),
+  }),
+  run: async (_input, context) => {
+    const scope = scopeOf(context)
+    const today = dayAt(context.now())
+    const staff = await context.registers.readAll(people, scope)
+    const tasks = await context.registers.readAll(projectTasks, scope)
+    return {
+      ...stateOf({ people: staff, 'project-tasks': tasks }),
+      as_of: today,
+      ...analyseTeams(staff.records, tasks.records, today),
+    }
+  },
+})

@@ -1,0 +1,49 @@
+import { actsFor } from '../../../access/keys/key.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
+import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import { subscriptions } from '../../registers/definitions/subscriptions.ts'
+import { scoreHealth } from '../health.ts'
+import { dayAt } from '../months.ts'
+import type { Subscription } from '../revenue.ts'
+import { countOutcomes, readTenantUsage } from '../usage.ts'
+
+/**
+ * Usage of the tenants that the caller's key may act for, by tenant. A record gives no right to the
+ * usage of the tenant that it names, because any operator may write one.
+ */
+export const readVisibleUsage = async (
+  { usage, key }: Pick<Context, 'usage' | 'key'>,
+  now: number,
+  periodsAgo = 0,
+): ReturnType<typeof readTenantUsage> => {
+  const lines = await readTenantUsage(usage, now, periodsAgo)
+  return new Map([...lines].filter(([tenant]) => key !== undefined && actsFor(key, tenant)))
+}
+
+/**
+ * Subscriptions of the tenants that the caller's tenant keeps records of, and usage of those that
+ * its key may act for. No other tenant is shown.
+ */
+export const readTenantFacts = async (context: Context) => {
+  const scope = scopeOf(context)
+  const now = context.now()
+  const today = dayAt(now)
+  const found = await context.registers.readAll(subscriptions, scope)
+  const recent = await readVisibleUsage(context, now)
+  const before = await readVisibleUsage(context, now, 1)
+  const byTenant = Map.groupBy(found.records, ({ tenant_id }) => tenant_id)
+  const isUsed = recent.has(scope.tenantId) || before.has(scope.tenantId)
+  const tenants = [...new Set([...byTenant.keys(), ...(isUsed ? [scope.tenantId] : [])])].sort()
+  const healthOf = async (tenantId: string) => {
+    const { key, people } = context
+    const isVisible = key !== undefined && actsFor(key, tenantId)
+    const known = isVisible && (await people.tenant(tenantId)) !== undefined
+    const counts = {
+      recent: countOutcomes(recent.get(tenantId)),
+      before: countOutcomes(before.get(tenantId)),
+    }
+    const own: readonly Subscription[] = byTenant.get(tenantId) ?? []
+    return scoreHealth({ tenantId, today, subscriptions: own, usage: known ? counts : undefined })
+  }
+  return { today, found, tenants, isUsed, recent, byTenant, healthOf }
+}

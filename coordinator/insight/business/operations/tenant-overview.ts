@@ -1,0 +1,74 @@
+import * as z from 'zod'
+import { TIER_NAMES } from '../../../../shared/catalogue.ts'
+import { countRequests } from '../../../access/quota/usage-query.ts'
+import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import { HEALTH_LEVELS } from '../health.ts'
+import { toEuros } from '../money.ts'
+import { listStandings } from '../revenue.ts'
+import { tokensOf } from '../usage.ts'
+import { RECORD_STATE, stateOf } from './record-state.ts'
+import { readTenantFacts } from './tenant-facts.ts'
+
+const MOST_SHOWN = 500
+
+export default defineSkill({
+  id: 'tenant-overview',
+  group: 'business',
+  name: 'Tenant overview',
+  description: 'List the tenants with their tier, revenue, usage of 30 days and health.',
+  tags: ['business', 'tenants'],
+  access: 'operator',
+  roles: ['finance', 'operator_admin'],
+  effect: 'read',
+  input: z.strictObject({}),
+  examples: [{}],
+  output: z.object({
+    ...RECORD_STATE,
+    total: z.int().describe('Tenants in all; those with the most revenue are listed, at most 500.'),
+    tenants: z.array(
+      z.object({
+        tenant_id: z.string(),
+        name: z.string().nullable(),
+        tier: z.enum(TIER_NAMES).nullable().describe('Null without an active subscription.'),
+        mrr_eur: z.number(),
+        since: z.iso.date().nullable().describe('First day of the first subscription.'),
+        requests_30_days: z.int(),
+        requests_failed_30_days: z.int(),
+        tokens_30_days: z.int(),
+        health_score: z.int(),
+        health_level: z.enum(HEALTH_LEVELS),
+      }),
+    ),
+  }),
+  run: async (_input, context) => {
+    const facts = await readTenantFacts(context)
+    const standings = listStandings(facts.found.records, facts.today)
+    const tenants = []
+    const revenueOf = (tenantId: string): number => standings.get(tenantId)?.cents ?? 0
+    const shown = facts.tenants.toSorted((a, b) => revenueOf(b) - revenueOf(a)).slice(0, MOST_SHOWN)
+    for (const tenantId of shown.toSorted()) {
+      const records = facts.byTenant.get(tenantId) ?? []
+      const used = facts.recent.get(tenantId)
+      const { score, level } = await facts.healthOf(tenantId)
+      const standing = standings.get(tenantId)
+      tenants.push({
+        tenant_id: tenantId,
+        name: records.findLast(({ tenant_name }) => tenant_name !== undefined)?.tenant_name ?? null,
+        tier: standing?.tier ?? null,
+        mrr_eur: toEuros(standing?.cents ?? 0),
+        since: records.map(({ started_on }) => started_on).sort()[0] ?? null,
+        requests_30_days: used === undefined ? 0 : countRequests(used),
+        requests_failed_30_days: used?.failed ?? 0,
+        tokens_30_days: tokensOf(used),
+        health_score: score,
+        health_level: level,
+      })
+    }
+    return {
+      ...stateOf({ subscriptions: facts.found }, facts.isUsed),
+      as_of: facts.today,
+      total: facts.tenants.length,
+      tenants,
+    }
+  },
+})

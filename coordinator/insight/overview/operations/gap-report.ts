@@ -1,0 +1,49 @@
+import * as z from 'zod'
+import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
+import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import { findGaps, GAP_AREAS } from '../../reports/gaps.ts'
+import { gatherGapFacts } from '../gap-facts.ts'
+
+const Area = z.enum(GAP_AREAS)
+
+export default defineSkill({
+  id: 'gap-report',
+  group: 'operations',
+  name: 'Gap report',
+  description:
+    'List what is declared and not there: models without a cell, missing cells, gates that nobody can approve, missing evidence, backups.',
+  tags: ['operations', 'governance', 'report'],
+  access: 'operator',
+  effect: 'read',
+  timeoutSeconds: 300,
+  input: z.strictObject({}),
+  output: z.object({
+    data_state: DataState,
+    tenant_id: z.string(),
+    declared: z.record(Area, z.int()).describe('Number of declared things by area.'),
+    counts: z.record(Area, z.int()).describe('Number of gaps by area.'),
+    gaps: z.array(
+      z.object({
+        area: Area,
+        id: z.string(),
+        declared: z.string(),
+        found: z.string(),
+        remedy: z.string(),
+      }),
+    ),
+  }),
+  toLoad: '`models` in the configuration of the coordinator; docs/cells.md',
+  run: async (_input, context) => {
+    const { declared, gaps } = findGaps(await gatherGapFacts(context))
+    const counts = { models: 0, cells: 0, roles: 0, evidence: 0, backups: 0 }
+    for (const { area } of gaps) counts[area]++
+    return {
+      data_state: dataState(Object.values(declared).reduce((all, count) => all + count, 0)),
+      tenant_id: scopeOf(context).tenantId,
+      declared,
+      counts,
+      gaps,
+    }
+  },
+})

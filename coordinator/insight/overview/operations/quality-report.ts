@@ -1,0 +1,56 @@
+import * as z from 'zod'
+import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
+import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import { USE_MODEL } from '../../../kernel/declaration/to-load.ts'
+import { comparePeriods } from '../../reports/period.ts'
+import { INDICATOR_RESULTS, rateQuality } from '../../reports/quality.ts'
+import { gatherQualityFacts } from '../quality-facts.ts'
+import { PeriodView, viewPeriod } from '../service-view.ts'
+
+const Result = z.enum(INDICATOR_RESULTS)
+
+export default defineSkill({
+  id: 'quality-report',
+  group: 'operations',
+  name: 'Quality report',
+  description:
+    'Rate the quality of service over 24 hours: errors, first token, retries, calls, jobs, approvals, alerts and engines against their targets.',
+  tags: ['operations', 'quality', 'report'],
+  access: 'operator',
+  effect: 'read',
+  input: z.strictObject({}),
+  output: z.object({
+    data_state: DataState,
+    tenant_id: z.string(),
+    period: PeriodView,
+    counts: z.record(Result, z.int()).describe('Number of indicators by result.'),
+    indicators: z.array(
+      z.object({
+        id: z.string(),
+        title: z.string(),
+        value: z.number().nullable().describe('Null when nothing was measured.'),
+        unit: z.string(),
+        measured: z.int().describe('Number of things that the value was computed from.'),
+        target: z.number(),
+        limit: z.number().describe('Beyond it the indicator fails.'),
+        better: z.enum(['lower', 'higher']),
+        result: Result,
+      }),
+    ),
+  }),
+  toLoad: USE_MODEL,
+  run: async (_input, context) => {
+    const { current } = comparePeriods(context.now())
+    const indicators = rateQuality(await gatherQualityFacts(context, current))
+    const counts = { pass: 0, warn: 0, fail: 0, unknown: 0 }
+    for (const { result } of indicators) counts[result]++
+    return {
+      data_state: dataState(indicators.length - counts.unknown),
+      tenant_id: scopeOf(context).tenantId,
+      period: viewPeriod(current),
+      counts,
+      indicators,
+    }
+  },
+})

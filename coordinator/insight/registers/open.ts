@@ -1,0 +1,20 @@
+import type { Base } from '../../kernel/base/base.ts'
+import type { Store } from '../../kernel/store/store.ts'
+import { Registers } from './registers.ts'
+
+interface RegisterViews {
+  registers: Registers
+}
+
+interface RegisterDomainParts extends Pick<Base, 'now'> {
+  store: Pick<Store, 'ledger'>
+}
+
+/** Records that operators keep, such as subscriptions, costs and people. */
+export const openRegisters = ({
+  store,
+  now,
+}: RegisterDomainParts): { registers: Registers; views: RegisterViews } => {
+  const registers = new Registers({ store, now })
+  return { registers, views: { registers } }
+}

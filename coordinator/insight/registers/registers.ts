@@ -1,0 +1,226 @@
+import { ShoalError } from '../../../shared/errors.ts'
+import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import { createSlices } from '../../kernel/base/time-slices.ts'
+import type { RegisterRow } from '../../kernel/store/register-tables.ts'
+import type { Store } from '../../kernel/store/store.ts'
+import {
+  type ImportOptions,
+  type ImportReport,
+  importFile,
+  type RecordFile,
+} from './import-file.ts'
+import {
+  type Erasure,
+  type ErasureOptions,
+  erasePerson,
+  findPersonRecords,
+  type PersonRecord,
+} from './person-data.ts'
+import {
+  deleteExampleRows,
+  deleteRows,
+  readRow,
+  recordOf,
+  type StoredRecord,
+  selectRecords,
+  upsertRows,
+} from './record-rows.ts'
+import type { RecordOf, Register } from './register.ts'
+
+interface RegistersParts {
+  store: Pick<Store, 'ledger'>
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+/** Tenant whose records are read or written. */
+interface RegisterScope {
+  tenantId: string
+}
+
+interface RecordPage {
+  records: StoredRecord[]
+  /** Id after which the next page begins; undefined on the last one. */
+  next: string | undefined
+}
+
+/** Records of one kind, for figures. */
+export interface RecordSet<T> {
+  records: T[]
+  /** True for the example organisation: a tenant has either example records or its own. */
+  isExample: boolean
+}
+
+/** Revision that a record must have for a change; 0 when it must not exist. */
+interface Expected {
+  revision?: number | undefined
+}
+
+/** Records that are read at once: a few milliseconds. */
+const READ_AT_ONCE = 500
+
+/** Records that operators keep, each in a register of one tenant. */
+export class Registers {
+  readonly #parts: RegistersParts
+
+  constructor(parts: RegistersParts) {
+    this.#parts = parts
+  }
+
+  /** Throws `not_found`. */
+  async get({ id: register }: Register, id: string, scope: RegisterScope): Promise<StoredRecord> {
+    const row = await readRow(this.#parts.store.ledger.read, { ...scope, register }, id)
+    return recordOf(requireRow(row, register, id))
+  }
+
+  /** Records in the order of their ids. */
+  async page(
+    { id: register }: Register,
+    scope: RegisterScope,
+    { after, limit }: { after?: string | undefined; limit: number },
+  ): Promise<RecordPage> {
+    let query = selectRecords(this.#parts.store.ledger.read, { ...scope, register })
+    if (after !== undefined) query = query.where('id', '>', after)
+    const rows = await query.orderBy('id').limit(limit).execute()
+    const next = rows.length === limit ? rows.at(-1)?.id : undefined
+    return { records: rows.map(recordOf), next }
+  }
+
+  /** Every record of one register, in slices that leave other work its turn. */
+  async readAll<R extends Register>(
+    { id: register }: R,
+    scope: RegisterScope,
+  ): Promise<RecordSet<RecordOf<R>>> {
+    const { read } = this.#parts.store.ledger
+    const pause = createSlices()
+    const set: RecordSet<RecordOf<R>> = { records: [], isExample: false }
+    for (let after: string | undefined = ''; after !== undefined; await pause()) {
+      const rows: RegisterRow[] = await selectRecords(read, { ...scope, register })
+        .where('id', '>', after)
+        .orderBy('id')
+        .limit(READ_AT_ONCE)
+        .execute()
+      for (const row of rows) set.records.push(JSON.parse(row.record_json))
+      set.isExample ||= rows.some(row => row.is_example === 1)
+      after = rows.length === READ_AT_ONCE ? rows.at(-1)?.id : undefined
+    }
+    return set
+  }
+
+  /**
+   * Records of one register whose field has a value. They are searched beside the event loop: no
+   * index has the fields of records.
+   */
+  async readMatching<R extends Register>(
+    { id: register }: R,
+    scope: RegisterScope,
+    field: keyof RecordOf<R> & string,
+    value: string,
+  ): Promise<RecordSet<RecordOf<R>>> {
+    const text = `${JSON.stringify(field)}:${JSON.stringify(value)}`
+    const rows = await selectRecords(this.#parts.store.ledger.scan, { ...scope, register })
+      .where('record_json', 'like', `%${text}%`)
+      .orderBy('id')
+      .execute()
+    const naming = rows.filter(({ record_json }) => record_json.includes(text))
+    return {
+      records: naming.map(({ record_json }) => JSON.parse(record_json)),
+      isExample: naming.some(({ is_example }) => is_example === 1),
+    }
+  }
+
+  /**
+   * Adds a valid record or replaces the one with its id; the first own record of a tenant removes
+   * the example organisation, whose records are counted. Throws `conflict` for another revision
+   * than the expected one.
+   */
+  async put(
+    { id: register }: Register,
+    record: Record<string, unknown>,
+    { tenantId, by, revision }: RegisterScope & Expected & { by: Actor },
+  ): Promise<StoredRecord & { exampleRecordsRemoved: number }> {
+    const { store, now } = this.#parts
+    const place = { tenantId, register }
+    const id = String(record.id)
+    return store.ledger.sealed.write(async trx => {
+      const before = await readRow(trx, place, id)
+      requireRevision(before, revision)
+      const removed = await deleteExampleRows(trx, tenantId)
+      // the clock of the store, with which an import compares it
+      const facts = { at: await store.ledger.nowMs(trx), by: by.actor }
+      await upsertRows(trx, place, [{ id, json: JSON.stringify(record) }], facts)
+      const stored = recordOf(requireRow(await readRow(trx, place, id), register, id))
+      await appendAudit(trx, {
+        ...by,
+        at: now(),
+        tenant: tenantId,
+        action: 'register.put',
+        subject: `${register}/${id}`,
+        outcome: 'done',
+        details: {
+          revision: stored.revision,
+          ...(removed > 0 && { example_records_removed: removed }),
+        },
+      })
+      return { ...stored, exampleRecordsRemoved: removed }
+    })
+  }
+
+  /** Imports a file; one invalid record refuses all of them. Throws `invalid_request` with lines. */
+  import(register: Register, file: RecordFile, options: ImportOptions): Promise<ImportReport> {
+    const { store, now } = this.#parts
+    return importFile({ ledger: store.ledger, now }, register, file, options)
+  }
+
+  /** Records of a tenant that name a person, in all registers. */
+  findPerson(personId: string, { tenantId }: RegisterScope): Promise<PersonRecord[]> {
+    return findPersonRecords(this.#parts.store.ledger.read, tenantId, personId)
+  }
+
+  /** Deletes what is kept about a person. Throws `not_found`. */
+  erasePerson(personId: string, options: ErasureOptions): Promise<Erasure> {
+    const { store, now } = this.#parts
+    return erasePerson(store.ledger, personId, { ...options, at: now() })
+  }
+
+  /** Throws `not_found`, and `conflict` for another revision than the expected one. */
+  async delete(
+    { id: register }: Register,
+    id: string,
+    { tenantId, by, revision }: RegisterScope & Expected & { by: Actor },
+  ): Promise<StoredRecord> {
+    const { store, now } = this.#parts
+    const place = { tenantId, register }
+    return store.ledger.sealed.write(async trx => {
+      const row = requireRow(await readRow(trx, place, id), register, id)
+      requireRevision(row, revision)
+      await deleteRows(trx, place, [id])
+      await appendAudit(trx, {
+        ...by,
+        at: now(),
+        tenant: tenantId,
+        action: 'register.delete',
+        subject: `${register}/${id}`,
+        outcome: 'done',
+        details: { revision: row.revision },
+      })
+      return recordOf(row)
+    })
+  }
+}
+
+const requireRow = (row: RegisterRow | undefined, register: string, id: string): RegisterRow => {
+  if (row === undefined) throw new ShoalError('not_found', `no record ${id} in ${register}`)
+  return row
+}
+
+const requireRevision = (row: RegisterRow | undefined, revision: number | undefined): void => {
+  const actual = row?.revision ?? 0
+  if (revision === undefined || revision === actual) return
+  const state = actual === 0 ? 'does not exist' : `has revision ${actual}`
+  throw new ShoalError(
+    'conflict',
+    `the record ${state}, not revision ${revision}; read it again and repeat the change`,
+    { param: 'revision' },
+  )
+}

@@ -1,0 +1,88 @@
+import type * as z from 'zod'
+import type { SingleUseApproval } from '../../access/gates/approval.ts'
+import type { PendingResult } from '../../calls/invoke/pending-result.ts'
+import type { Context } from './context.ts'
+import { type Declaration, type Deprecation, pathFields } from './declaration.ts'
+import type { ApprovedPlan, OperationPlan } from './plan.ts'
+
+type Answer<O extends z.ZodType> = Promise<z.input<O>> | z.input<O>
+
+/** Behaviour of an operation that reads, or changes data of the coordinator alone. */
+interface DirectBehaviour<I extends z.ZodObject, O extends z.ZodType> {
+  effect: 'read' | 'write'
+  usesApproval?: never
+  plan?: never
+  show?: never
+  run: (input: z.output<I>, context: Context) => Answer<O>
+}
+
+/**
+ * Behaviour of an operation that acts on the world. The pipeline plans, answers a dry run (`dry_run`
+ * in the input) with `show`, asks at the gate that the plan names, and calls `run` with the approved
+ * plan and its approval.
+ */
+interface GatedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
+  effect: 'gated'
+  usesApproval?: never
+  plan: (input: z.output<I>, context: Context) => Promise<OperationPlan<P>> | OperationPlan<P>
+  /** Answer of a dry run. */
+  show?: (plan: P) => z.input<O>
+  /**
+   * Absent when another operation carries out the approved plan: then the answer is always
+   * `PendingResult`. A run with an approval must call `approval.use` around its effect.
+   */
+  run?: (
+    plan: P,
+    context: Context,
+    approval: SingleUseApproval | undefined,
+  ) => Promise<z.input<O> | PendingResult> | z.input<O> | PendingResult
+}
+
+/**
+ * Behaviour of a write that uses up a request approved before the call. It is never pending: with a
+ * request that is not approved, the use of the approval is refused.
+ */
+interface ApprovedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
+  effect: 'write'
+  usesApproval: true
+  plan: (input: z.output<I>, context: Context) => Promise<ApprovedPlan<P>> | ApprovedPlan<P>
+  show?: never
+  /** With an approval, it must call `approval.use` around its effect. */
+  run: (plan: P, context: Context, approval: SingleUseApproval | undefined) => Answer<O>
+}
+
+export type Behaviour<I extends z.ZodObject, O extends z.ZodType, P> =
+  | DirectBehaviour<I, O>
+  | GatedBehaviour<I, O, P>
+  | ApprovedBehaviour<I, O, P>
+
+/** Any call the coordinator accepts, except for the OpenAI routes. */
+export type Operation<
+  I extends z.ZodObject = z.ZodObject,
+  O extends z.ZodType = z.ZodType,
+  P = unknown,
+> = Declaration<I, O> & Behaviour<I, O, P>
+
+/** Checks one declaration. Throws where its parts do not fit each other. */
+export const defineOperation = <I extends z.ZodObject, O extends z.ZodType, P>(
+  operation: Declaration<I, O> & Behaviour<I, O, P>,
+): Operation => {
+  const { id, input, effect, show, deprecated } = operation
+  for (const field of pathFields(operation.path))
+    if (!(field in input.shape))
+      throw new TypeError(`${id}: ${field} of the path is not in the input`)
+  if (effect === 'gated' && 'dry_run' in input.shape !== (show !== undefined))
+    throw new TypeError(`${id}: an input with dry_run and a plan with show belong together`)
+  if (deprecated !== undefined) requireNotice(id, deprecated)
+  return operation as unknown as Operation
+}
+
+/** Six months, the shortest ones. */
+const NOTICE_MS = 181 * 86_400_000
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+
+const requireNotice = (id: string, { since, sunset }: Deprecation): void => {
+  const noticeMs = Date.parse(sunset) - Date.parse(since)
+  if (!DAY.test(since) || !DAY.test(sunset) || !(noticeMs >= NOTICE_MS))
+    throw new TypeError(`${id}: ${since} to ${sunset} is less than six months`)
+}

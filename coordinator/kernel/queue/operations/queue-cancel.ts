@@ -1,0 +1,17 @@
+import * as z from 'zod'
+import { defineOperation } from '../../declaration/operation.ts'
+import { scopeOf } from '../../declaration/tenant-scope.ts'
+import { JOB_PATH, JobView, jobViewOf } from './job-view.ts'
+
+export default defineOperation({
+  id: 'queue-cancel',
+  description: 'Cancel a waiting or running job.',
+  method: 'POST',
+  path: '/v1/queue/jobs/{job_id}/cancel',
+  access: 'operator',
+  effect: 'write',
+  input: z.strictObject(JOB_PATH),
+  output: JobView,
+  run: async ({ job_id }, context) =>
+    jobViewOf(await context.queue.cancel(job_id, scopeOf(context), context.actor)),
+})

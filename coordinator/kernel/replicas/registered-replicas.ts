@@ -1,0 +1,200 @@
+import type { Transaction } from 'kysely'
+import type { Logger } from 'pino'
+import { ShoalError } from '../../../shared/errors.ts'
+import { Listeners } from '../base/listeners.ts'
+import type { Ledger } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
+import { hasMaintenance } from './maintenance.ts'
+import { findOwner } from './rendezvous.ts'
+import type { Replica, Replicas } from './replicas.ts'
+
+interface RegisteredReplicasParts {
+  ledger: Pick<Ledger, 'sealed' | 'free' | 'nowMs'>
+  self: Omit<Replica, 'startedAt'>
+  logger: Pick<Logger, 'info' | 'warn'>
+  /** Monotonic milliseconds. */
+  nowMs: () => number
+}
+
+/** Time that a coordinator counts as live after it has last renewed its row. */
+export const LIVES_MS = 3000
+/**
+ * Least time that the row of a coordinator has left while it runs. The row of a killed one counts as
+ * live for longer, but says nothing about its cells: all may have been killed and started again.
+ */
+const RENEWED_MS = LIVES_MS - 1500
+/** Rows of coordinators that died are kept this long, for whoever looks into it. */
+const KEPT_MS = 3_600_000
+
+/** A row says who serves, and nothing about what was done: it is written while the audit is in doubt. */
+const AT_ONCE = { evenFrozen: true, isUrgent: true }
+
+interface LiveSet {
+  replicas: Replica[]
+  othersHaveCells: boolean
+}
+
+/**
+ * The coordinators on a shared store, by rows that each renews. When the store does not answer, the
+ * last known set stays, and this one owns nothing once the others may count it as dead. When the store is
+ * back, the others have as long as a row lives to renew theirs.
+ */
+export class RegisteredReplicas implements Replicas {
+  readonly id: string
+  readonly #parts: RegisteredReplicasParts
+  readonly #listeners = new Listeners<[]>()
+  #live: readonly Replica[] = []
+  #ids: readonly string[] = []
+  /** Monotonic time until which the others count on this one: from before its row was renewed. */
+  #countedUntilMs = Number.NEGATIVE_INFINITY
+  #hasCells = () => false
+  #othersHaveCells = false
+  /** Monotonic time until which known ones stay without a renewal: an outage kept them from it. */
+  #sparesUntilMs = Number.NEGATIVE_INFINITY
+  #isFailing = false
+  #hasLeft = false
+
+  constructor(parts: RegisteredReplicasParts) {
+    this.#parts = parts
+    this.id = parts.self.id
+  }
+
+  live(): readonly Replica[] {
+    return this.#live
+  }
+
+  owns(subject: string): boolean {
+    return this.#parts.nowMs() < this.#countedUntilMs && findOwner(subject, this.#ids) === this.id
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
+  watchCells(hasCells: () => boolean): void {
+    this.#hasCells = hasCells
+  }
+
+  lacksCells(): boolean {
+    const isReachedDirectly = this.#parts.self.address !== undefined
+    return isReachedDirectly && this.#othersHaveCells && !this.#hasCells()
+  }
+
+  /** Adds this coordinator. Throws `conflict` while a command has the store for itself. */
+  async register(): Promise<void> {
+    const { ledger, self } = this.#parts
+    const askedAtMs = this.#parts.nowMs()
+    // sealed, so that it comes before the maintenance looks for coordinators, or sees it
+    const liveSet = await ledger.sealed.write(async trx => {
+      if (await hasMaintenance(trx, ledger))
+        throw new ShoalError(
+          'conflict',
+          'a command uses the store alone: start again when it ended',
+        )
+      const now = await ledger.nowMs(trx)
+      await trx
+        .deleteFrom('replicas')
+        .where('until', '<', now - KEPT_MS)
+        .execute()
+      await trx
+        .insertInto('replicas')
+        .values({
+          id: self.id,
+          name: self.name ?? null,
+          address: self.address ?? null,
+          version: self.version,
+          started_at: now,
+          until: now + LIVES_MS,
+          unconnected_json: '[]',
+          has_cells: Number(this.#hasCells()),
+        })
+        .onConflict(conflict => conflict.column('id').doUpdateSet({ until: now + LIVES_MS }))
+        .execute()
+      return selectLive(trx, now, self.id, [self.id])
+    }, AT_ONCE)
+    this.#note(liveSet, askedAtMs)
+  }
+
+  /** Renews the row and reads those of the others. Never rejects. */
+  async renew(): Promise<void> {
+    if (this.#hasLeft) return
+    const askedAtMs = this.#parts.nowMs()
+    const hasLapsed = askedAtMs >= this.#countedUntilMs
+    const isSparing = hasLapsed || askedAtMs < this.#sparesUntilMs
+    try {
+      const liveSet = await this.#renewRow(isSparing ? this.#ids : [this.id])
+      if (hasLapsed) this.#sparesUntilMs = this.#parts.nowMs() + LIVES_MS
+      if (liveSet === undefined) await this.register()
+      else this.#note(liveSet, askedAtMs)
+      this.#isFailing = false
+    } catch (error) {
+      if (!this.#isFailing)
+        this.#parts.logger.warn({ err: error }, 'this coordinator is not registered for the moment')
+      this.#isFailing = true
+    }
+  }
+
+  /** Removes this coordinator, so that the others act for its subjects at once. */
+  async leave(): Promise<void> {
+    this.#hasLeft = true
+    this.#countedUntilMs = Number.NEGATIVE_INFINITY
+    await this.#parts.ledger.free.write(
+      trx => trx.deleteFrom('replicas').where('id', '=', this.id).execute(),
+      AT_ONCE,
+    )
+  }
+
+  /** Undefined when the row has gone, as after a copy of the store. */
+  #renewRow(spared: readonly string[]): Promise<LiveSet | undefined> {
+    const { ledger } = this.#parts
+    const has_cells = Number(this.#hasCells())
+    return ledger.free.write(async trx => {
+      const now = await ledger.nowMs(trx)
+      const { numUpdatedRows } = await trx
+        .updateTable('replicas')
+        .set({ until: now + LIVES_MS, has_cells })
+        .where('id', '=', this.id)
+        .executeTakeFirst()
+      return numUpdatedRows === 0n ? undefined : selectLive(trx, now, this.id, spared)
+    }, AT_ONCE)
+  }
+
+  #note({ replicas, othersHaveCells }: LiveSet, askedAtMs: number): void {
+    this.#countedUntilMs = askedAtMs + LIVES_MS
+    const ids = replicas.map(({ id }) => id)
+    const hasChanged = ids.join() !== this.#ids.join()
+    this.#live = replicas
+    this.#othersHaveCells = othersHaveCells
+    this.#ids = ids
+    if (!hasChanged) return
+    this.#parts.logger.info({ replica: this.id, live: ids }, 'the live coordinators have changed')
+    this.#listeners.notify()
+  }
+}
+
+/** Coordinators whose row is alive, and the spared ones as long as they have one. */
+const selectLive = async (
+  trx: Transaction<LedgerTables>,
+  now: number,
+  selfId: string,
+  spared: readonly string[],
+): Promise<LiveSet> => {
+  const rows = await trx
+    .selectFrom('replicas')
+    .selectAll()
+    .where(({ or, eb }) => or([eb('until', '>', now), eb('id', 'in', spared)]))
+    .orderBy('id')
+    .execute()
+  return {
+    replicas: rows.map(row => ({
+      id: row.id,
+      name: row.name ?? undefined,
+      address: row.address ?? undefined,
+      version: row.version,
+      startedAt: row.started_at,
+    })),
+    othersHaveCells: rows.some(
+      row => row.id !== selfId && row.has_cells > 0 && row.until > now + RENEWED_MS,
+    ),
+  }
+}

@@ -1,8 +1,0 @@
-import type { Actor } from '../audit/audit.ts'
-
-/** Principal that starts work which goes on by itself; the calls of the work have its rights. */
-export interface Starter extends Actor {
-  tenantId: string
-  keyId: string
-  requestId: string
-}

@@ -1,0 +1,89 @@
+import { DAY_MS } from '../../../shared/time.ts'
+import type { Pipeline } from '../../calls/invoke/invoke.ts'
+import { createOperationTasks, type OperationTasks } from '../../calls/tasks/operation-tasks.ts'
+import { type ReaderOf, taskReaders } from '../../calls/tasks/task-readers.ts'
+import { createTasks, type Tasks } from '../../calls/tasks/tasks.ts'
+import type { CoordinatorConfig } from '../../config.ts'
+import type { Base } from '../../kernel/base/base.ts'
+import type { TaskViews, Views } from '../../kernel/declaration/context.ts'
+import type { Operation } from '../../kernel/declaration/operation.ts'
+import type { Events } from '../../kernel/events/bus.ts'
+import type { OpenLeader } from '../../kernel/leader/open.ts'
+import type { OpenQueue } from '../../kernel/queue/open.ts'
+import type { Store } from '../../kernel/store/store.ts'
+import type { PushConfigs } from './push/push-configs.ts'
+import { pushQueue } from './push/push-queue.ts'
+
+/** Opens the task visibility of each caller. */
+export const openReaders = ({
+  callable,
+}: {
+  callable: readonly Operation[]
+}): { readerOf: ReaderOf } => ({ readerOf: taskReaders(callable) })
+
+const DROP_SECONDS = 600
+
+interface TaskDomainParts
+  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
+  config: Pick<CoordinatorConfig, 'a2a'>
+  store: Store
+  events: Events
+  /** Operations and skills. */
+  callable: readonly Operation[]
+  readerOf: ReaderOf
+  /** Complete when all parts are open: tasks run operations, and operations see tasks. */
+  views: object
+  push: PushConfigs
+  pipeline: Pick<Pipeline, 'authorize' | 'perform'>
+  work: Pick<OpenQueue, 'queue'>
+}
+
+/** Opens tasks: their execution, their views for operations, and their notifications. */
+export const openTasks = (
+  parts: TaskDomainParts,
+): { tasks: Tasks; operationTasks: OperationTasks; views: TaskViews } => {
+  const { config, store, events, callable, readerOf, push, work, stack } = parts
+  const { pipeline, leaderWork, logger, now } = parts
+  const tasks = createTasks({
+    store,
+    addEvents: events.addWithin,
+    hooks: pushQueue({ configs: push, queue: work.queue, logger }),
+    logger,
+    now,
+  })
+  stack.defer(() => tasks.close())
+  const operationTasks = createOperationTasks({
+    tasks,
+    readerOf,
+    views: () => parts.views as Views,
+    pipeline,
+    operations: callable,
+    events,
+    logger,
+  })
+  stack.defer(() => operationTasks.close())
+  leaderWork.every('tasks.drop', DROP_SECONDS, ledger =>
+    tasks.drop(now() - config.a2a.task_days * DAY_MS, ledger),
+  )
+  // the pipeline begins tasks
+  const seen: TaskViews['tasks'] & Pick<OperationTasks, 'begin'> = {
+    ...tasks,
+    get: (taskId, by) => tasks.get(taskId, readerOf(by)),
+    list: (request, by) => tasks.list(request, readerOf(by)),
+    begin: operationTasks.begin,
+    cancel: operationTasks.cancel,
+    hooks: push,
+  }
+  return { tasks, operationTasks, views: { tasks: seen } }
+}
+
+/** Resumes the tasks of a terminated process; every view is available by now. */
+export const recoverTasks = async ({
+  operationTasks,
+}: {
+  operationTasks: OperationTasks
+}): Promise<object> => {
+  await operationTasks.recover()
+  return {}
+}

@@ -1,0 +1,48 @@
+import type { Catalogue } from '../../../shared/catalogue.ts'
+import type { CoordinatorConfig } from '../../config.ts'
+import type { Embeddings } from '../../insight/knowledge/embeddings.ts'
+import type { Base } from '../../kernel/base/base.ts'
+import { createEmbeddings } from './ask-embeddings.ts'
+import { type AskModel, createAskModel } from './ask-model.ts'
+import { Inference, type InferenceParts } from './inference.ts'
+
+interface AskModelParts
+  extends Pick<Base, 'logger' | 'now'>,
+    Pick<InferenceParts, 'answerMemory' | 'lanes' | 'fleet' | 'quota' | 'usage' | 'running'> {
+  config: CoordinatorConfig
+  catalogue: Catalogue
+  keys: { hold: InferenceParts['hold'] }
+  figures: { inference: InferenceParts['figures'] }
+}
+
+interface OpenAskModel {
+  askModel: AskModel
+  views: { embeddings: Embeddings }
+}
+
+/** Asks models inside the process as the inference routes do, with the limits of a key. */
+export const openAskModel = (parts: AskModelParts): OpenAskModel => {
+  const { config, keys, figures, answerMemory, lanes, fleet } = parts
+  const { catalogue, quota, usage, running, logger, now } = parts
+  const { tiers, cascade, routing } = config
+  const inference = new Inference({
+    catalogue,
+    tiers,
+    cascade,
+    fleet,
+    lanes,
+    affinityPrefixChars: routing.affinity_prefix_chars,
+    quota,
+    answerMemory,
+    usage,
+    running,
+    figures: figures.inference,
+    hold: keys.hold?.bind(keys),
+    logger,
+    now,
+    // they stay inside: the limits of the key are in the answer to the whole message
+    answerHeaders: () => ({}),
+  })
+  const embeddings = createEmbeddings({ inference, fleet, catalogue })
+  return { askModel: createAskModel(inference), views: { embeddings } }
+}

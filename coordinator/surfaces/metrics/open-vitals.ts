@@ -1,0 +1,49 @@
+import type { Registry } from 'prom-client'
+import type { Fleet } from '../../fleet/cells/fleet.ts'
+import type { Base } from '../../kernel/base/base.ts'
+import type { Budgets } from '../../kernel/budgets/budgets.ts'
+import type { Leader } from '../../kernel/leader/leader.ts'
+import type { Replicas } from '../../kernel/replicas/replicas.ts'
+import type { StoreProbe } from '../../kernel/store/probe.ts'
+import { coordinatorMetrics, type Figures } from './figures.ts'
+import { addProcessMetrics, metricRegistry } from './registry.ts'
+import { createVitals, type Vitals } from './vitals.ts'
+
+/** Health of the coordinator process. */
+interface VitalViews {
+  vitals: Omit<Vitals, 'close'>
+}
+
+interface VitalParts extends Pick<Base, 'stack' | 'nowMs'> {
+  config: { state_dir: string }
+  figures: Figures
+  budgets: Pick<Budgets, 'list'>
+  fleet: Pick<Fleet, 'cells'>
+  probe: StoreProbe
+  usage: { trouble(): string | undefined }
+  bus: { isConnected(): boolean }
+  replicas: Pick<Replicas, 'live'>
+  leader: Pick<Leader, 'isLeader'>
+}
+
+export const openVitals = (parts: VitalParts): { registry: Registry; views: VitalViews } => {
+  const { config, figures, budgets, fleet, probe, usage, bus, replicas, leader, stack, nowMs } =
+    parts
+  const vitals = createVitals({
+    store: probe,
+    usage,
+    stateDir: config.state_dir,
+    brokerConnected: bus.isConnected,
+    nowMs,
+  })
+  stack.defer(() => vitals.close())
+  const sources = {
+    figures,
+    budgets,
+    fleet,
+    vitals,
+    replicas: { live: () => replicas.live(), isLeader: () => leader.isLeader() },
+  }
+  const registry = addProcessMetrics(metricRegistry(coordinatorMetrics(sources)))
+  return { registry, views: { vitals } }
+}

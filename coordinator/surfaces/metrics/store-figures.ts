@@ -1,0 +1,92 @@
+import { FAST_SECONDS, Histogram } from '../../../shared/metrics/histogram.ts'
+import { createCounter, createMetric, type Metric, Tally } from '../../../shared/metrics/metric.ts'
+import type { ChangeHook } from '../../kernel/store/change-hook.ts'
+import type { LaneObserver } from '../../kernel/store/engine.ts'
+import type { LaneName } from '../../kernel/store/lanes.ts'
+import type { StoreHooks, StoreOptions } from '../../kernel/store/store.ts'
+import { LANES, type LaneFigures, listLaneMetrics } from './lane-figures.ts'
+
+const DATABASES = ['ledger', 'records'] as const
+type DatabaseName = (typeof DATABASES)[number]
+
+export interface StoreFigures {
+  /** Times the changes of both databases. */
+  hooks: Required<StoreHooks>
+  observers: Required<NonNullable<StoreOptions['observers']>>
+  onOutage: NonNullable<StoreOptions['onOutage']>
+  metrics: readonly Metric[]
+}
+
+/** Measures how long changes take until they are committed. */
+export const createStoreFigures = (nowMs: () => number = () => performance.now()): StoreFigures => {
+  const lanes = DATABASES.flatMap(database => LANES.map(lane => newLane(database, lane)))
+  const failures = new Tally()
+  let isAway = false
+  const laneOf = (database: DatabaseName, name: LaneName): LaneFigures =>
+    lanes.find(lane => lane.database === database && lane.lane === name) as LaneFigures
+
+  const timing =
+    <T>(database: DatabaseName): ChangeHook<T> =>
+    async (work, commit, name) => {
+      const lane = laneOf(database, name)
+      const startedMs = nowMs()
+      lane.pending++
+      try {
+        return await commit(work)
+      } catch (error) {
+        failures.add([database])
+        throw error
+      } finally {
+        lane.pending--
+        lane.seconds.observe((nowMs() - startedMs) / 1000)
+      }
+    }
+
+  const observe = (database: DatabaseName): LaneObserver => ({
+    onCommit: (name, works, seconds) => {
+      const lane = laneOf(database, name)
+      lane.changes += works
+      lane.commitSeconds.observe(seconds)
+    },
+    onRetry: name => {
+      laneOf(database, name).retries++
+    },
+  })
+
+  return {
+    hooks: { ledger: [timing('ledger')], records: [timing('records')] },
+    observers: { ledger: observe('ledger'), records: observe('records') },
+    onOutage: reason => {
+      isAway = reason !== undefined
+    },
+    metrics: [
+      ...listLaneMetrics(lanes),
+      createCounter(
+        {
+          name: 'shoal_store_write_failures_total',
+          help: 'Changes that were not committed, also those that were refused for what they hold.',
+          labels: ['database'],
+        },
+        failures,
+      ),
+      createMetric(
+        {
+          name: 'shoal_store_away',
+          type: 'gauge',
+          help: 'Whether everything fails at once because the database cannot be reached: 1 or 0.',
+        },
+        () => Number(isAway),
+      ),
+    ],
+  }
+}
+
+const newLane = (database: DatabaseName, lane: LaneName): LaneFigures => ({
+  database,
+  lane,
+  pending: 0,
+  retries: 0,
+  seconds: new Histogram(FAST_SECONDS),
+  commitSeconds: new Histogram(FAST_SECONDS),
+  changes: 0,
+})

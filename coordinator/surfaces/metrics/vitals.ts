@@ -1,0 +1,75 @@
+import { statfs } from 'node:fs/promises'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { StoreProbe } from '../../kernel/store/probe.ts'
+
+/** Health of the coordinator process and its state folder. */
+export interface Vitals {
+  uptimeSeconds(): number
+  brokerConnected(): boolean
+  /** Reason why the store is unreliable now; undefined while it is not. */
+  storeProblem(): string | undefined
+  /** Description of missing usage records; undefined while they are complete. */
+  usageProblem(): string | undefined
+  /** Metrics of the file system of the state folder. Rejects when they cannot be read. */
+  disk(): Promise<{ freeBytes: number; totalBytes: number }>
+  /** Longest delay of the event loop in the last one to two minutes, milliseconds. */
+  loopDelayMs(): number
+  close(): void
+}
+
+interface VitalsParts {
+  usage: { trouble(): string | undefined }
+  store: Pick<StoreProbe, 'trouble'>
+  stateDir: string
+  brokerConnected: () => boolean
+  /** Monotonic milliseconds. */
+  nowMs: () => number
+}
+
+const LOOP_WINDOW_MS = 60_000
+
+export const createVitals = ({
+  store,
+  usage,
+  stateDir,
+  brokerConnected,
+  nowMs,
+}: VitalsParts): Vitals => {
+  const startedMs = nowMs()
+  const loop = watchLoop()
+  const disk: Vitals['disk'] = async () => {
+    const { bavail, blocks, bsize } = await statfs(stateDir)
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }
+  }
+  return {
+    uptimeSeconds: () => Math.floor((nowMs() - startedMs) / 1000),
+    brokerConnected,
+    storeProblem: store.trouble,
+    usageProblem: usage.trouble,
+    disk,
+    loopDelayMs: loop.worstMs,
+    close: loop.close,
+  }
+}
+
+/** Node records the whole time between two looks, so the time that was to pass is taken off. */
+const LOOK_EVERY_MS = 50
+
+/** Two windows, so that a reader never meets an empty one and never disturbs another reader. */
+const watchLoop = () => {
+  const histogram = monitorEventLoopDelay({ resolution: LOOK_EVERY_MS })
+  histogram.enable()
+  let before = 0
+  const turn = setInterval(() => {
+    before = histogram.max
+    histogram.reset()
+  }, LOOP_WINDOW_MS)
+  turn.unref()
+  return {
+    worstMs: () => Math.max(0, Math.max(before, histogram.max) / 1e6 - LOOK_EVERY_MS),
+    close: () => {
+      clearInterval(turn)
+      histogram.disable()
+    },
+  }
+}

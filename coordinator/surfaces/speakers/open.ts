@@ -1,0 +1,67 @@
+import type { Catalogue } from '../../../shared/catalogue.ts'
+import type { Quota } from '../../access/quota/quota.ts'
+import { openAgentCredentials } from '../../agents/conversations/agent-credentials.ts'
+import { Conversations } from '../../agents/conversations/conversations.ts'
+import { RemoteAgents } from '../../agents/conversations/remote-agent.ts'
+import type { Pipeline } from '../../calls/invoke/invoke.ts'
+import type { CoordinatorConfig } from '../../config.ts'
+import type { Fleet } from '../../fleet/cells/fleet.ts'
+import type { Base } from '../../kernel/base/base.ts'
+import type { ConversationViews } from '../../kernel/declaration/context.ts'
+import type { Skill } from '../../kernel/declaration/skill.ts'
+import type { Events } from '../../kernel/events/bus.ts'
+import type { OpenLeader } from '../../kernel/leader/open.ts'
+import { ownAddresses } from '../../kernel/outbound/open.ts'
+import { createSender } from '../../kernel/outbound/sender.ts'
+import type { Store } from '../../kernel/store/store.ts'
+import type { AskModel } from '../http/ask-model.ts'
+import type { RunningAnswers } from '../http/running.ts'
+import type { QueueFigures } from '../metrics/queue-figures.ts'
+import { createSpeakers } from './speakers.ts'
+
+interface SpeakerDomainParts
+  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+    Pick<OpenLeader, 'leaderWork'> {
+  config: CoordinatorConfig
+  catalogue: Catalogue
+  /** Environment of the process, which may hold credentials for agents. */
+  env: Record<string, string | undefined>
+  store: Store
+  events: Pick<Events, 'publish'>
+  running: Pick<RunningAnswers, 'add' | 'remove' | 'isDraining'>
+  figures: { queue: Pick<QueueFigures, 'countRequest'> }
+  quota: Pick<Quota, 'standing'>
+  fleet: Pick<Fleet, 'serves'>
+  skills: readonly Skill[]
+  askModel: AskModel
+  pipeline: Pick<Pipeline, 'authorize'>
+}
+
+/** Conversations in which models, skills and agents of other services speak. */
+export const openSpeakers = async (
+  parts: SpeakerDomainParts,
+): Promise<{ views: ConversationViews }> => {
+  const { config, store, events, running, figures, stack, leaderWork, logger, now } = parts
+  const { outbound, conversations } = config
+  const sender = createSender({
+    config: { ...outbound, answer_seconds: conversations.agent_seconds },
+    ownAddresses,
+    onOutcome: figures.queue.countRequest,
+  })
+  const credentials = await openAgentCredentials(conversations.agent_credentials, parts.env)
+  const agents = new RemoteAgents({ sender, config: conversations, credentials })
+  stack.defer(() => agents.close())
+  const speakers = createSpeakers({ ...parts, agents })
+  const opened = await Conversations.open({
+    config: conversations,
+    store,
+    speakers,
+    events,
+    running,
+    leaderWork,
+    logger,
+    now,
+  })
+  stack.defer(() => opened.close())
+  return { views: { conversations: opened } }
+}

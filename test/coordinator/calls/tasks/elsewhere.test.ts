@@ -1,0 +1,164 @@
+import type { StreamResponse } from '@a2a-js/sdk'
+import t from 'tap'
+import { LEASE_MS } from '../../../../coordinator/calls/tasks/lease.ts'
+import { postMail } from '../../../../coordinator/calls/tasks/mailbox.ts'
+import { artifactOf, dataPart, textPart } from '../../../../coordinator/calls/tasks/parts.ts'
+import type { Subscription } from '../../../../coordinator/calls/tasks/subscription.ts'
+import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
+import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
+import type { TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import { temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
+import { HOME, newTask } from './fixtures.ts'
+
+/** Two processes on one store, each with its own connections, and one clock. */
+const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
+  const folder = await temporaryFolder(t)
+  const clock = { now: 1_800_000_000_000 }
+  const parts = {
+    addEvents: async () => {},
+    now: () => clock.now,
+    logger: { warn: () => {}, error: () => {} },
+  }
+  const open = async () => {
+    const store = await temporaryStore(t, folder, { pollMilliseconds: 20, now: () => clock.now })
+    const tasks = createTasks({ ...parts, store })
+    t.teardown(() => tasks.close())
+    return { store, tasks }
+  }
+  // what looks into the store keeps no process alive by itself
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(alive))
+  const [one, two] = [await open(), await open()]
+  return { clock, one: one.tasks, two: two.tasks, store: two.store }
+}
+
+/** Work in steps that a test lets go on; it ends when it is told to stop. */
+const stepwise = () => {
+  const steps = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+  const begun = Promise.withResolvers<void>()
+  const stopped = Promise.withResolvers<void>()
+  const work: TurnWork = async turn => {
+    turn.signal.addEventListener('abort', () => stopped.resolve())
+    turn.status(TaskState.TASK_STATE_WORKING)
+    begun.resolve()
+    await steps[0].promise
+    turn.artifact(artifactOf('result', [dataPart({ a: 1 })]))
+    turn.status(TaskState.TASK_STATE_WORKING, { parts: [textPart('half')] })
+    await steps[1].promise
+    turn.status(TaskState.TASK_STATE_COMPLETED)
+  }
+  return {
+    work,
+    begun: begun.promise,
+    stopped: stopped.promise,
+    next: steps.map(step => step.resolve),
+  }
+}
+
+const eventStateOf = ({ payload }: StreamResponse): unknown =>
+  payload?.$case === 'statusUpdate' ? payload.value.status?.state : payload?.$case
+
+/** The events until this one, without the states that came between two looks. */
+const readUntil = async (events: Subscription, last: unknown): Promise<unknown[]> => {
+  const seen: unknown[] = []
+  for (let event = await events.next(); event !== undefined; event = await events.next()) {
+    seen.push(eventStateOf(event))
+    if (seen.at(-1) === last) break
+  }
+  return seen
+}
+
+t.test('a task that another process runs is followed to its end', async t => {
+  const { clock, one, two } = await scene(t)
+  const { work, begun, next } = stepwise()
+  const { taskId, start } = await one.begin(newTask(work))
+  const { task, events } = await two.follow(taskId, HOME)
+  t.equal(task.status?.state, TaskState.TASK_STATE_SUBMITTED)
+  clock.now++
+  start()
+  await begun
+  t.strictSame(await readUntil(events, TaskState.TASK_STATE_WORKING), [
+    TaskState.TASK_STATE_WORKING,
+  ])
+  clock.now++
+  next[0]?.()
+  t.strictSame(await readUntil(events, TaskState.TASK_STATE_WORKING), [
+    'artifactUpdate',
+    TaskState.TASK_STATE_WORKING,
+  ])
+  clock.now++
+  next[1]?.()
+  t.strictSame(await readUntil(events, undefined), [TaskState.TASK_STATE_COMPLETED])
+})
+
+t.test('states that follow each other within a millisecond are all seen', async t => {
+  const { one, two } = await scene(t)
+  const { work, begun, next } = stepwise()
+  const { taskId, start } = await one.begin(newTask(work))
+  const { events } = await two.follow(taskId, HOME)
+  const late = setTimeout(() => events.close(), 10_000)
+  start()
+  await begun
+  await readUntil(events, TaskState.TASK_STATE_WORKING)
+  for (const go of next) go()
+  const seen = await readUntil(events, TaskState.TASK_STATE_COMPLETED)
+  clearTimeout(late)
+  t.equal(seen.at(-1), TaskState.TASK_STATE_COMPLETED)
+})
+
+t.test('a task is cancelled in the process that runs it, whichever process is called', async t => {
+  const { clock, one, two, store } = await scene(t)
+  const { work, begun, stopped } = stepwise()
+  const { taskId, start } = await one.begin(newTask(work))
+  start()
+  await begun
+  clock.now++
+  const task = await two.cancel(taskId, 'home', 'key:b')
+  t.equal(task.status?.state, TaskState.TASK_STATE_CANCELED)
+  await stopped
+  const last = (await two.transitions(taskId)).at(-1)
+  t.match(last, { to_state: 'canceled', actor: 'key:b' })
+  t.equal((await two.cancel(taskId, 'home', 'key:b')).status?.state, task.status?.state)
+  const open = () => store.ledger.read.selectFrom('task_mail').selectAll().execute()
+  await waitUntil('the request is done with', async () => (await open()).length === 0)
+})
+
+t.test('a task cancelled while its process was down does not start again', async t => {
+  const { clock, one, two, store } = await scene(t)
+  const { work, begun } = stepwise()
+  const { taskId, start } = await one.begin(newTask(work))
+  start()
+  await begun
+  clock.now += LEASE_MS + 1
+  two.serve(async () => t.fail('it begins again') as never)
+  const mail = { taskId, tenantId: 'home', kind: 'cancel', actor: 'key:b' } as const
+  await store.ledger.sealed.write(trx => postMail(trx, mail, clock.now))
+  await Promise.all([two.look(), two.look()])
+  t.equal((await two.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
+})
+
+t.test('a follower of a task is notified even when another process takes it over', async t => {
+  const { clock, one, two } = await scene(t)
+  const { work, next, stopped } = stepwise()
+  const { taskId, start } = await one.begin(newTask(work))
+  const { events } = await one.follow(taskId, HOME)
+  start()
+  await readUntil(events, TaskState.TASK_STATE_WORKING)
+  clock.now += LEASE_MS + 1
+  const ended = Promise.withResolvers<void>()
+  two.serve(async () => ({
+    state: TaskState.TASK_STATE_WORKING,
+    work: async turn => {
+      await ended.promise
+      turn.status(TaskState.TASK_STATE_COMPLETED)
+    },
+  }))
+  await two.look()
+  // the first process notices it when it has something to store
+  next[0]?.()
+  await stopped
+  ended.resolve()
+  const seen = await readUntil(events, TaskState.TASK_STATE_COMPLETED)
+  t.equal(seen.at(-1), TaskState.TASK_STATE_COMPLETED)
+})

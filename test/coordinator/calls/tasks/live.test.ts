@@ -1,0 +1,35 @@
+import t from 'tap'
+import { LiveTask } from '../../../../coordinator/calls/tasks/live.ts'
+import { firstTask } from '../../../../coordinator/calls/tasks/new-task.ts'
+import { readTask } from '../../../../coordinator/calls/tasks/task-rows.ts'
+import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
+import { temporaryStore } from '../../kernel/store/temporary.ts'
+import { newTask } from './fixtures.ts'
+
+t.test('an event that occurs just after a completed store write is stored too', async t => {
+  const { ledger } = await temporaryStore(t)
+  const now = () => 1_800_000_000_000
+  const { task, run } = firstTask(
+    newTask(async () => {}),
+    now(),
+  )
+  const live = new LiveTask(task, run, {
+    ledger,
+    now,
+    worker: 'one',
+    hooks: undefined,
+    addEvents: async () => {},
+    onEvent: ({ status }) => {
+      if (status?.state === TaskState.TASK_STATE_WORKING)
+        queueMicrotask(() => live.status(TaskState.TASK_STATE_COMPLETED))
+    },
+    onError: (_id, error) => t.fail(error.message),
+    logger: { warn: () => {} },
+  })
+  await ledger.sealed.write(trx => live.saveFirst(trx))
+  live.status(TaskState.TASK_STATE_WORKING)
+  await live.waitForFlush()
+  await live.waitForFlush()
+  const stored = await readTask(ledger.read, task.id, 'home')
+  t.equal(stored.status?.state, TaskState.TASK_STATE_COMPLETED)
+})

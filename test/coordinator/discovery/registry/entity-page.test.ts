@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  indexEntities,
+  unindexEntity,
+} from '../../../../coordinator/discovery/registry/entity-index.ts'
+import {
+  type EntityFilter,
+  matchesFilter,
+  readEntityPage,
+} from '../../../../coordinator/discovery/registry/entity-page.ts'
+import {
+  listEntityWords,
+  listQueryWords,
+} from '../../../../coordinator/discovery/registry/entity-words.ts'
+import type { DiscoveryEntityRow } from '../../../../coordinator/kernel/store/registry-tables.ts'
+import { temporaryStore } from '../../kernel/store/temporary.ts'
+
+const field = (value: unknown) => ({ value })
+
+/** More than a search collects have the word `lan`; three at a time were seen at once. */
+const COUNT = 2100
+const ROWS = Array.from({ length: COUNT }, (_, n): DiscoveryEntityRow => {
+  const name = `${['Printer', 'lamp', 'hub'][n % 3]}-${n}.lan`
+  return {
+    id: `ent_${(n * 7919) % COUNT}`,
+    type: ['printer', 'light', 'unknown'][n % 3] as string,
+    risk_level: n % 50 === 0 ? 'high' : 'low',
+    risk_points: 0,
+    holder: '',
+    keep_rank: 0,
+    sources: n % 5 === 0 ? ' mdns-scan network-map ' : ' network-map ',
+    is_new: 0,
+    is_present: n % 40 === 0 ? 0 : 1,
+    first_at: 0,
+    last_at: Math.floor(n / 3),
+    description_json: JSON.stringify({ keys: [], fields: { name: field(name) } }),
+  }
+})
+
+const byPlace = (a: DiscoveryEntityRow, b: DiscoveryEntityRow): number =>
+  b.last_at - a.last_at || (a.id < b.id ? -1 : 1)
+
+const hasWords = (row: DiscoveryEntityRow, words: readonly string[]): boolean => {
+  const own = [...listEntityWords(row.type, JSON.parse(row.description_json))]
+  return words.every(word => own.some(each => each.startsWith(word)))
+}
+
+t.test('pages of entities', async t => {
+  const { ledger } = await temporaryStore(t)
+  await ledger.sealed.write(async trx => {
+    for (let at = 0; at < COUNT; at += 300)
+      await trx
+        .insertInto('discovery_entities')
+        .values(ROWS.slice(at, at + 300))
+        .execute()
+    await indexEntities(trx, ROWS)
+  })
+  const list = async (filter: EntityFilter, text = '', limit = 90): Promise<string[]> => {
+    const ids: string[] = []
+    const words = listQueryWords(text)
+    for (let after: DiscoveryEntityRow | undefined; ; ) {
+      const rows = await readEntityPage(ledger.read, { ...filter, words, after, limit })
+      ids.push(...rows.map(({ id }) => id))
+      if (rows.length < limit) return ids
+      after = rows.at(-1)
+    }
+  }
+
+  const filters: [EntityFilter, string?][] = [
+    [{}],
+    [{ source: 'mdns-scan' }],
+    [{ device_type: 'printer', risk_level: 'high' }],
+    [{ is_present: false }],
+    [{}, 'lan'],
+    [{ source: 'mdns-scan', is_present: true }, 'lan'],
+    [{}, 'LAN print'],
+    [{ risk_level: 'high', source: 'network-map' }, 'lamp'],
+    [{}, 'hub-20'],
+    [{}, 'nothing'],
+  ]
+  for (const [filter, text = ''] of filters)
+    await t.test(`${JSON.stringify(filter)} ${text} joins to all that match`, async t => {
+      const words = listQueryWords(text)
+      const all = ROWS.filter(row => matchesFilter(row, filter) && hasWords(row, words))
+      t.strictSame(
+        await list(filter, text),
+        all.toSorted(byPlace).map(({ id }) => id),
+      )
+    })
+
+  await t.test('an entity is found by its new words and not by its old ones', async t => {
+    const row = ROWS[5] as DiscoveryEntityRow
+    const description_json = JSON.stringify({ keys: [], fields: { name: field('Étagère') } })
+    const moved = { ...row, sources: ' snmp-discover ', description_json }
+    await ledger.sealed.write(trx => indexEntities(trx, [moved]))
+    t.strictSame(await list({}, 'étag'), [row.id])
+    t.strictSame(await list({}, 'hub-5.lan'), [])
+    t.strictSame(await list({ source: 'snmp-discover' }), [row.id])
+    t.notOk((await list({ source: 'network-map' })).includes(row.id))
+    await ledger.sealed.write(trx => unindexEntity(trx, row.id))
+    t.strictSame(await list({}, 'étag'), [])
+  })
+})
+
+t.test('an entity with any name is stored, again too, and found by the name', async t => {
+  const { ledger } = await temporaryStore(t)
+  const [entity] = ROWS as [DiscoveryEntityRow]
+  await ledger.sealed.write(trx => trx.insertInto('discovery_entities').values(entity).execute())
+  const read = (text: string) =>
+    readEntityPage(ledger.read, { words: listQueryWords(text), after: undefined, limit: 5 })
+  const store = (names: string[]) => {
+    const description_json = JSON.stringify({ keys: [], fields: { models: field(names) } })
+    return ledger.sealed.write(trx => indexEntities(trx, [{ ...entity, description_json }]))
+  }
+  const long = 'x'.repeat(63)
+  const pieces = ['a', '\0', '\ud83d', '\udc00', '😀', '🤖', '\u{10ffff}', long, ' ', '.']
+  const name = fc.array(fc.constantFrom(...pieces), { maxLength: 5 }).map(some => some.join(''))
+  const property = fc.asyncProperty(fc.array(name, { maxLength: 4 }), async names => {
+    await store(names)
+    await store(names)
+    for (const text of names.filter(each => listQueryWords(each).length > 0))
+      assert.equal((await read(text)).length, 1, JSON.stringify(text))
+  })
+  const examples: [string[]][] = [[['a\0b']], [['\ud83d', '\ud83e']], [[`${long}😀`, `${long}🤖`]]]
+  await t.resolves(fc.assert(property, { numRuns: 30, examples }))
+})

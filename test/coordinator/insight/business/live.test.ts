@@ -1,0 +1,229 @@
+import t, { type Test } from 'tap'
+import { Keys } from '../../../../coordinator/access/keys/keys.ts'
+import { createTenant } from '../../../../coordinator/access/people/tenants.ts'
+import { scoreHealth } from '../../../../coordinator/insight/business/health.ts'
+import type { Subscription } from '../../../../coordinator/insight/business/revenue.ts'
+import type { UsageRow } from '../../../../coordinator/kernel/store/record-tables.ts'
+import type { Store } from '../../../../coordinator/kernel/store/store.ts'
+import { silent } from '../../../support/cell.ts'
+import { openScene, type SceneOptions } from '../../../support/coordinator.ts'
+import { BY } from '../../kernel/store/temporary.ts'
+
+const NOW = Date.parse('2026-11-20T12:00:00Z')
+const DAY_MS = 86_400_000
+
+const business = async (t: Pick<Test, 'teardown'>, options: SceneOptions = {}) => {
+  const { app, demo, store, views } = await openScene(t, { now: () => NOW, ...options })
+  const call = async (
+    url: string,
+    method: 'POST' | 'PUT',
+    payload: object,
+    key = demo.operator,
+  ) => {
+    const headers = { authorization: `Bearer ${key}` }
+    return (await app.inject({ method, url, headers, payload })).json()
+  }
+  const run = (skill: string, input = {}, key?: string) =>
+    call(`/v1/skills/${skill}`, 'POST', input, key)
+  const put = (register: string, id: string, record: object) =>
+    call(`/v1/registers/${register}/${id}`, 'PUT', { record })
+  return { run, put, store, demo, views }
+}
+
+let requests = 0
+const addUsage = async (store: Store, rows: Partial<UsageRow>[]): Promise<void> => {
+  const whole = rows.map(row => ({
+    id: `u${requests++}`,
+    request_id: 'r',
+    at: NOW - DAY_MS,
+    key_id: 'k',
+    tenant_id: 'demo',
+    model: 'model-a:7b',
+    cell_id: 'cell_1',
+    route: 'chat',
+    status: 'ok' as const,
+    prompt_tokens: 600,
+    completion_tokens: 400,
+    cached_tokens: 0,
+    duration_ms: 200,
+    ...row,
+  }))
+  await store.records.free.write(trx => trx.insertInto('usage').values(whole).execute())
+}
+
+/** A finance key that may act for these tenants as well. */
+const financeKey = async (store: Store, furtherTenants: string[]): Promise<string> => {
+  for (const id of furtherTenants) await createTenant(store.ledger, { id, name: id }, BY)
+  const keys = new Keys({ store, logger: silent })
+  const spec = { tenantId: 'demo', personId: 'demo_operator', tier: 'pro' as const, furtherTenants }
+  const { secret } = await keys.create({ ...spec, roles: ['client', 'finance'] }, BY)
+  keys.close()
+  return secret
+}
+
+const rack = { category: 'hosting', name: 'Rack', amount_eur: 100, started_on: '2026-01-01' }
+
+t.test('shared costs follow the tokens, and energy is measured power at the price', async t => {
+  const { run, put, store } = await business(t, {
+    config: { business: { energy_price_eur_per_kwh: 0.25 } },
+    views: {
+      monitor: { energy: async () => ({ wattHours: 100_000, cellHours: 2 }) },
+    },
+  })
+  await put('costs', 'rack', rack)
+  await put('costs', 'own', { ...rack, amount_eur: 7, tenant_id: 'acme' })
+  await put('subscriptions', 's', {
+    ...{ tenant_id: 'acme', tier: 'pro', mrr_eur: 29, started_on: '2026-01-01' },
+  })
+  // three thousand tokens, one thousand, and six thousand of a tenant that is not shown
+  await addUsage(store, [{}, {}, {}, { tenant_id: 'acme' }, { at: NOW - 31 * DAY_MS }])
+  await addUsage(store, [{ tenant_id: 'stranger', prompt_tokens: 5600 }])
+  const finance = await financeKey(store, ['acme'])
+  t.match(await run('cost-analysis', {}, finance), {
+    data_state: 'live',
+    total_eur: 132,
+    shared_eur: 125,
+    tokens: 4000,
+    cost_per_1000_tokens_eur: 33,
+    energy: {
+      measured_kwh: 100,
+      measured_hours: 2,
+      price_eur_per_kwh: 0.25,
+      price_source: 'configuration',
+      cost_eur: 25,
+    },
+    tenants: [
+      { tenant_id: 'acme', tokens: 1000, direct_eur: 7, shared_eur: 31.25, cost_eur: 38.25 },
+      { tenant_id: 'demo', tokens: 3000, direct_eur: 0, shared_eur: 93.75, cost_eur: 93.75 },
+    ],
+  })
+})
+
+t.test('tokens without records of costs are live data', async t => {
+  const { run, store } = await business(t)
+  t.match(await run('cost-analysis'), { data_state: 'empty', tokens: 0 })
+  await addUsage(store, [{}])
+  t.match(await run('cost-analysis'), { data_state: 'live', tokens: 1000, to_load: ['costs'] })
+})
+
+t.test('a record that names a tenant does not show its usage', async t => {
+  const { run, put, store } = await business(t)
+  await put('costs', 'rack', rack)
+  const facts = { tier: 'pro', mrr_eur: 29, started_on: '2026-01-01' }
+  await put('subscriptions', 's', { ...facts, tenant_id: 'other' })
+  await addUsage(store, [{ tenant_id: 'other' }, { tenant_id: 'other', status: 'failed' }])
+  t.match(await run('cost-analysis'), { tokens: 0, tenants: [] })
+  t.match(await run('tenant-overview'), {
+    tenants: [{ tenant_id: 'other', requests_30_days: 0, tokens_30_days: 0, health_score: 100 }],
+  })
+  t.match(await run('tenant-health', { tenant_id: 'other' }), { reasons: [] })
+})
+
+t.test('without a configured price the last result of energy-price counts', async t => {
+  const takenAt = Date.parse('2026-11-20T06:00:00Z')
+  const { views, store } = await business(t)
+  t.equal(await views.energyPrice(), undefined)
+  await store.records.free.write(trx =>
+    trx
+      .insertInto('module_results')
+      .values({
+        ...{ cell_id: '', module_id: 'energy-price', run_id: 'r', part: 0, outcome: 'complete' },
+        ...{ started_at: takenAt, taken_at: takenAt, elapsed_ms: 1, reason: null },
+        notes_json: '{"warnings":[]}',
+        rows_json: '[{"data":{"stats":{"mean_eur_mwh":87.5}}}]',
+      })
+      .execute(),
+  )
+  t.strictSame(await views.energyPrice(), {
+    eurPerKwh: 0.0875,
+    source: 'energy-price',
+    takenAt,
+  })
+})
+
+t.test('the metrics of a tenant are those of this month, for any of its keys', async t => {
+  const { run, store, demo } = await business(t)
+  await addUsage(store, [{}, { status: 'failed', completion_tokens: 0, duration_ms: 400 }])
+  await addUsage(store, [{ at: NOW - 25 * DAY_MS }, { tenant_id: 'other' }])
+  t.match(await run('tenant-metrics', {}, demo.free), {
+    data_state: 'live',
+    tier: null,
+    requests: 2,
+    requests_failed: 1,
+    error_percent: 50,
+    prompt_tokens: 1200,
+    completion_tokens: 400,
+    mean_duration_ms: 300,
+    models: [{ model: 'model-a:7b', requests: 2, total_tokens: 1600 }],
+  })
+  t.match(await run('tenant-metrics', {}, demo.stranger), { requests: 1 })
+})
+
+const TODAY = '2026-11-20'
+const subscription = (more: Partial<Subscription> = {}): Subscription => ({
+  ...{ id: 's', tenant_id: 'acme', tier: 'pro', mrr_eur: 290, started_on: '2026-01-01' },
+  ...more,
+})
+const counts = (ok: number, failed = 0) => ({ ok, failed })
+
+for (const [name, facts, score, codes] of [
+  ['steady use', { usage: { recent: counts(80), before: counts(100) } }, 100, []],
+  [
+    'a fall by more than a fifth',
+    { usage: { recent: counts(79), before: counts(100) } },
+    90,
+    ['usage_falls'],
+  ],
+  [
+    'a fall by more than half',
+    { usage: { recent: counts(49), before: counts(100) } },
+    75,
+    ['usage_falls'],
+  ],
+  ['one percent of errors', { usage: { recent: counts(99, 1), before: counts(0) } }, 100, []],
+  [
+    'five percent of errors',
+    { usage: { recent: counts(95, 5), before: counts(0) } },
+    90,
+    ['errors'],
+  ],
+  ['more errors', { usage: { recent: counts(94, 6), before: counts(0) } }, 70, ['errors']],
+  ['errors of few requests', { usage: { recent: counts(10, 9), before: counts(0) } }, 100, []],
+  ['no use', { usage: { recent: counts(0), before: counts(9) } }, 70, ['unused']],
+  [
+    'an end in 30 days',
+    { subscriptions: [subscription({ ended_on: '2026-12-20' })] },
+    70,
+    ['subscription_ending'],
+  ],
+  ['an end in 31 days', { subscriptions: [subscription({ ended_on: '2026-12-21' })] }, 100, []],
+  [
+    'an end today',
+    { subscriptions: [subscription({ ended_on: TODAY })] },
+    40,
+    ['subscription_ended'],
+  ],
+  [
+    'a lower price, and no use',
+    {
+      subscriptions: [
+        subscription({ ended_on: '2026-11-01' }),
+        subscription({ mrr_eur: 100, started_on: '2026-11-01' }),
+      ],
+      usage: { recent: counts(0), before: counts(0) },
+    },
+    55,
+    ['revenue_contracted', 'unused'],
+  ],
+] as const)
+  t.test(`health of a tenant with ${name}`, async t => {
+    const found = scoreHealth({
+      ...{ tenantId: 'acme', today: TODAY, usage: undefined, subscriptions: [subscription()] },
+      ...facts,
+    })
+    t.equal(found.score, score)
+    t.strictSame(
+      found.reasons.map(({ code }) => code),
+      codes,
+    )
+  })

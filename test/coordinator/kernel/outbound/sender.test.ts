@@ -1,0 +1,212 @@
+import { createHmac } from 'node:crypto'
+import { once } from 'node:events'
+import type { RequestListener } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import t, { type Test } from 'tap'
+import { Outbound } from '../../../../coordinator/kernel/outbound/outbound-config.ts'
+import { createSender } from '../../../../coordinator/kernel/outbound/sender.ts'
+import {
+  newWebhookSecret,
+  signatureHeaders,
+} from '../../../../coordinator/kernel/outbound/signature.ts'
+import type { Address } from '../../../../shared/outbound/resolve.ts'
+import { testCertificate } from './certificate.ts'
+
+const HOST = 'hooks.lan'
+const LOOPBACK: Address = { address: '127.0.0.1', family: 4 }
+const never = new AbortController().signal
+/** tap knows the members of Error alone. */
+const failure = (members: object) => members as Error
+
+/** A target with a certificate for its name, and a sender that may ask it. */
+const scene = async (
+  t: Test,
+  answer: RequestListener,
+  settings: object = {},
+  resolve: (host: string) => Promise<Address[]> = async () => [LOOPBACK],
+) => {
+  const { cert, key, ca } = await testCertificate(t, HOST)
+  const server = createServer({ cert, key }, answer)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const config = Outbound.parse({ allow: [`${HOST}:${port}`], ...settings })
+  const outcomes: string[] = []
+  const sender = createSender({ config, resolve, ca, onOutcome: each => outcomes.push(each) })
+  const url = `https://${HOST}:${port}/hook`
+  return { sender, url, port, outcomes }
+}
+
+t.test('the request carries its host name and goes to the judged address', async t => {
+  const seen: object[] = []
+  const { sender, url, port, outcomes } = await scene(t, async (request, response) => {
+    const pieces = await request.toArray()
+    const { method, headers, socket } = request
+    const { servername } = socket as TLSSocket & { servername: string }
+    const body = Buffer.concat(pieces).toString()
+    seen.push({ method, servername, host: headers.host, agent: headers['user-agent'], body })
+    response.writeHead(202, { 'retry-after': '7', 'content-type': 'text/plain' }).end('secret')
+  })
+  const answer = await sender.send({ url, body: '{"a":1}' }, never)
+  t.match(answer, { status: 202, retryAfterSeconds: 7, contentType: 'text/plain' })
+  t.equal(answer.body.length, 0, 'nothing of the answer is read unless it is wanted')
+  t.match(seen, [
+    {
+      method: 'POST',
+      servername: HOST,
+      host: `${HOST}:${port}`,
+      agent: /^shoal\//,
+      body: '{"a":1}',
+    },
+  ])
+  const read = await sender.send({ url, body: '', maxAnswerBytes: 6 }, never)
+  t.equal(String(read.body), 'secret')
+  await t.rejects(sender.send({ url, maxAnswerBytes: 5 }, never), failure({ reason: 'too_large' }))
+  t.strictSame(outcomes, ['2xx', '2xx', 'too_large'])
+})
+
+t.test('a redirect is an answer like any other', async t => {
+  let requests = 0
+  const { sender, url } = await scene(t, (_request, response) => {
+    requests++
+    response.writeHead(302, { location: 'https://127.0.0.1/' }).end()
+  })
+  t.equal((await sender.send({ url }, never)).status, 302)
+  t.equal(requests, 1)
+})
+
+t.test('a name is resolved once per request', async t => {
+  const answers: Address[][] = [[LOOPBACK], [{ address: '169.254.169.254', family: 4 }]]
+  const { sender, url } = await scene(
+    t,
+    (_request, response) => response.end(),
+    {},
+    async () => answers.shift() ?? [],
+  )
+  t.equal((await sender.send({ url }, never)).status, 200)
+  t.equal(answers.length, 1)
+  await t.rejects(
+    sender.send({ url }, never),
+    failure({ reason: 'refused' }),
+    'it has changed its mind',
+  )
+  await t.rejects(sender.send({ url }, never), failure({ reason: 'not_resolved' }))
+})
+
+t.test('a public name that resolves to any non-public address is refused', async t => {
+  const url = 'https://hooks.acme-corp.com/'
+  const config = Outbound.parse({})
+  const open: Address = { address: '8.8.8.8', family: 4 }
+  for (const address of ['127.0.0.1', '10.0.0.1', '::1', '::ffff:10.0.0.1', '64:ff9b::a00:1']) {
+    const bad: Address = { address, family: address.includes(':') ? 6 : 4 }
+    for (const found of [[bad], [open, bad], [bad, open]]) {
+      const sender = createSender({ config, resolve: async () => found })
+      await t.rejects(
+        sender.send({ url }, never),
+        failure({ reason: 'refused' }),
+        JSON.stringify(found),
+      )
+    }
+  }
+})
+
+t.test('a forbidden address is refused when it is configured and when it is used', async t => {
+  const sender = createSender({ config: Outbound.parse({}) })
+  t.throws(() => sender.judge('http://127.0.0.1/'), { code: 'invalid_request' })
+  await t.rejects(sender.send({ url: 'http://127.0.0.1/' }, never), failure({ reason: 'refused' }))
+})
+
+t.test('an untrusted certificate is a failure', async t => {
+  const { port } = await scene(t, (_request, response) => response.end())
+  const config = Outbound.parse({ allow: [`${HOST}:${port}`] })
+  const sender = createSender({ config, resolve: async () => [LOOPBACK] })
+  const sent = sender.send({ url: `https://${HOST}:${port}/` }, never)
+  await t.rejects(sent, failure({ reason: 'not_reached', message: /CERT|ISSUER/ }))
+})
+
+t.test('a target that is silent or never ends times out', async t => {
+  const settings = { answer_seconds: 0.1 }
+  const silent = await scene(t, () => {}, settings)
+  await t.rejects(silent.sender.send({ url: silent.url }, never), failure({ reason: 'timed_out' }))
+  const endless = await scene(t, (_request, response) => response.write('x'), settings)
+  const message = { url: endless.url, maxAnswerBytes: 100 }
+  await t.rejects(endless.sender.send(message, never), failure({ reason: 'timed_out' }))
+  const hanging = await scene(
+    t,
+    () => {},
+    { connect_seconds: 0.1 },
+    () => new Promise(() => {}),
+  )
+  await t.rejects(
+    hanging.sender.send({ url: hanging.url }, never),
+    failure({ reason: 'timed_out' }),
+  )
+})
+
+t.test('the caller can abort a request', async t => {
+  const stopping = new AbortController()
+  const { sender, url } = await scene(t, () => stopping.abort())
+  await t.rejects(sender.send({ url }, stopping.signal), failure({ reason: 'aborted' }))
+  await t.rejects(sender.send({ url }, stopping.signal), failure({ reason: 'aborted' }))
+})
+
+t.test('the requests to one target are limited at once and per minute', async t => {
+  const held = Promise.withResolvers<void>()
+  const arrived = Promise.withResolvers<void>()
+  const settings = { target_concurrency: 1, target_per_minute: 2 }
+  const { sender, url } = await scene(
+    t,
+    async (_request, response) => {
+      arrived.resolve()
+      await held.promise
+      response.end()
+    },
+    settings,
+  )
+  const first = sender.send({ url }, never)
+  await arrived.promise
+  await t.rejects(sender.send({ url }, never), failure({ reason: 'busy', retryAfterSeconds: 1 }))
+  held.resolve()
+  await first
+  await sender.send({ url }, never)
+  await t.rejects(sender.send({ url }, never), failure({ reason: 'busy' }))
+})
+
+t.test('an oversized body is not sent', async t => {
+  const { sender, url } = await scene(t, (_request, response) => response.end())
+  await t.rejects(
+    sender.send({ url, body: 'x'.repeat(2 ** 20 + 1) }, never),
+    failure({ reason: 'too_large' }),
+  )
+})
+
+t.test('a signature follows Standard Webhooks, one for each secret', async t => {
+  const secrets = [newWebhookSecret(), newWebhookSecret()]
+  const headers = signatureHeaders({ id: 'e1', timestampSeconds: 17, body: '{}' }, secrets)
+  const own = secrets.map(secret => {
+    const bytes = Buffer.from(secret.slice('whsec_'.length), 'base64')
+    t.equal(bytes.length, 32)
+    return `v1,${createHmac('sha256', bytes).update('e1.17.{}').digest('base64')}`
+  })
+  t.strictSame(headers, {
+    'webhook-id': 'e1',
+    'webhook-timestamp': '17',
+    'webhook-signature': own.join(' '),
+  })
+  // the example of the specification
+  const known = signatureHeaders(
+    {
+      id: 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+      timestampSeconds: 1_614_265_330,
+      body: '{"test": 2432232314}',
+    },
+    ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+  )
+  t.equal(known['webhook-signature'], 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
+})
