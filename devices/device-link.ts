@@ -54,8 +54,9 @@ export interface ExecuteContext {
 
 export interface StopContext {
   /**
-   * True for an order that was given before. A device that a person has taken over since is left
-   * alone, and the failure has the reason `taken_over`.
+   * True for an order that the cell gives by itself: again, or at the end of a motion. A device that a
+   * person has taken over since, also while the daemon was away, is left alone, and the failure has the
+   * reason `taken_over`.
    */
   isRepeated?: boolean
   /** Called when more was asked, acknowledged or observed, before the stop resolves. */

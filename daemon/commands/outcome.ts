@@ -1,7 +1,8 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { type Ack, type AckState, type Command, isHarmless } from '../../shared/wire/command.ts'
-import { boundOutcome, type DeviceOutcome, isConfirmed } from '../../shared/wire/device-outcome.ts'
+import { boundOutcome, isConfirmed } from '../../shared/wire/device-outcome.ts'
 import type { Interruption } from './lanes.ts'
+import type { RecoveredRest } from './verb.ts'
 
 /** Failure of a verb with a reason of its own for the ack. */
 export class CommandFailure extends Error {
@@ -54,18 +55,31 @@ export const toInterrupted = (state: AckState): CommandOutcome =>
     : { state: 'failed', reason: 'interrupted', message: 'the daemon ended before it began' }
 
 /** Outcome of a motion that the end of the daemon interrupted, once its devices were looked for. */
-export const toRecovered = (outcomes: readonly (DeviceOutcome | undefined)[]): CommandOutcome => {
-  const [first, ...others] = outcomes
-  const isAtRest = outcomes.every(one => one !== undefined && isConfirmed(one.seen))
-  const ended = 'the daemon ended while it ran; at its start'
+export const toRecovered = (devices: readonly (RecoveredRest | undefined)[]): CommandOutcome => {
+  const [first, ...others] = devices
+  const taken = devices.filter(one => one?.isTakenOver === true)
+  const isSettled = devices.every(
+    one => one !== undefined && (one.isTakenOver || isConfirmed(one.outcome.seen)),
+  )
   return {
     state: 'unknown',
-    reason: isAtRest ? 'interrupted' : UNCONFIRMED,
-    message: isAtRest
-      ? `${ended} what it moved was stopped, and is at rest`
-      : `${ended} what it moved was told to stop, and was not seen at rest`,
-    ...(others.length === 0 && first && boundOutcome(first)),
+    reason: isSettled ? (taken.length > 0 ? TAKEN_OVER : 'interrupted') : UNCONFIRMED,
+    message: describeRecovery(isSettled, taken.length, devices.length),
+    ...(others.length === 0 && first && boundOutcome(first.outcome)),
   }
+}
+
+/** Reason of a motion whose device a person has taken over. */
+const TAKEN_OVER = 'taken_over'
+
+const describeRecovery = (isSettled: boolean, taken: number, devices: number): string => {
+  const ended = 'the daemon ended while it ran; at its start'
+  const left = 'had another mode, by a pilot or a failsafe, and was sent nothing'
+  if (isSettled && taken === devices) return `${ended} what it moved ${left}`
+  const rest = isSettled
+    ? 'what it moved was stopped, and is at rest'
+    : 'what it moved was told to stop, and was not seen at rest'
+  return taken === 0 ? `${ended} ${rest}` : `${ended} ${taken} of ${devices} ${left}; else ${rest}`
 }
 
 const INTERRUPTIONS: Readonly<Record<Interruption, string>> = {

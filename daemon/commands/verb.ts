@@ -49,16 +49,24 @@ export interface Verb extends VerbFacts {
   run(part: PlanPart, context: RunContext): Promise<Json>
 }
 
+/** A device that an earlier run of the daemon left in motion. */
+export interface RecoveredRest {
+  outcome: DeviceOutcome
+  /** True for one that was left to the person who has taken it over. */
+  isTakenOver: boolean
+}
+
 /** Verbs of devices. Their names repeat, so that each is found by its device. */
 export interface DeviceVerbs {
   /** Returns undefined for a device that the cell does not have. */
   findName(deviceId: string): string | undefined
   findVerb(deviceId: string, verb: string): Verb | undefined
   /**
-   * Brings a device to rest that an earlier run of the daemon left in motion. Resolves with what was
-   * asked and seen when it is at rest, or when the time for it is over.
+   * Brings a device to rest that an earlier run of the daemon left in motion, unless a person has taken
+   * it over since. Resolves with what was asked and seen when that is decided, or when the time for it
+   * is over.
    */
-  recoverRest?(deviceId: string): Promise<DeviceOutcome>
+  recoverRest?(deviceId: string): Promise<RecoveredRest>
 }
 
 export const toVerbFacts = ({

@@ -4,9 +4,8 @@ import type { SourcedEnvelope } from '../../devices/envelope/merge-envelopes.ts'
 import { isMqttLink, type LinkedBroker } from '../../devices/mqtt/linked-broker.ts'
 import { wait } from '../../shared/wait.ts'
 import { type DeviceState, MAX_DEVICES } from '../../shared/wire/device.ts'
-import type { DeviceOutcome } from '../../shared/wire/device-outcome.ts'
 import type { ReceivedEnvelopes, SafetyEnvelope } from '../../shared/wire/safety-envelope.ts'
-import type { DeviceVerbs, Verb } from '../commands/verb.ts'
+import type { DeviceVerbs, RecoveredRest, Verb } from '../commands/verb.ts'
 import type { DevicesConfig } from './config.ts'
 import { DeviceRuns } from './device-runs.ts'
 import { createDeviceVerb } from './device-verb.ts'
@@ -130,7 +129,7 @@ export class DeviceHost implements DeviceVerbs {
   }
 
   /** Brings a device to rest that an earlier run of the daemon left in motion. */
-  async recoverRest(deviceId: string): Promise<DeviceOutcome> {
+  async recoverRest(deviceId: string): Promise<RecoveredRest> {
     const { atEstop = 'hold' } = this.find(deviceId)?.device.profile ?? {}
     const order: StopOrder = {
       deviceId,
@@ -139,8 +138,9 @@ export class DeviceHost implements DeviceVerbs {
       since: this.#parts.now(),
       isUnsent: true,
     }
-    const { outcome } = await this.keeper.bringToRest(order, this.#parts.recoverMs ?? RECOVER_MS)
-    return outcome
+    const limit_ms = this.#parts.recoverMs ?? RECOVER_MS
+    const { outcome, end } = await this.keeper.bringToRest(order, limit_ms)
+    return { outcome, isTakenOver: end === 'taken_over' }
   }
 
   /** Brokers of the links that have one. */

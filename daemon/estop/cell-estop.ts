@@ -2,7 +2,12 @@ import type { Logger } from 'pino'
 import type { Wait } from '../../shared/wait.ts'
 import { MAX_DEVICES } from '../../shared/wire/device.ts'
 import { NOTHING_SEEN } from '../../shared/wire/device-outcome.ts'
-import type { EstopBody, EstoppedDevice, LatchedStop } from '../../shared/wire/estop.ts'
+import {
+  coversDevice,
+  type EstopBody,
+  type EstoppedDevice,
+  type LatchedStop,
+} from '../../shared/wire/estop.ts'
 import { DeviceStopper, type StopResponse } from './device-stopper.ts'
 import type { EstopLatch } from './latch.ts'
 import type { KeptStop } from './latch-file.ts'
@@ -47,9 +52,12 @@ export class CellEstop {
     },
   }
   #stopper: DeviceStopper
+  /** Ids of the stops of an earlier run of the daemon. */
+  readonly #earlier: ReadonlySet<string>
 
   constructor(parts: CellEstopParts) {
     this.#parts = parts
+    this.#earlier = new Set(parts.latch.list().map(({ estop_id }) => estop_id))
     this.#stopper = this.#createStopper()
     parts.latch.onEngage(() => void this.#stopDevices())
   }
@@ -216,6 +224,11 @@ export class CellEstop {
     return new DeviceStopper({
       devices,
       isCovered: device => latch.findCovering({ cellId, ...device }) !== undefined,
+      wasOrdered: device =>
+        latch
+          .list()
+          .filter(stop => coversDevice(stop, { cellId, ...device }))
+          .every(({ estop_id }) => this.#earlier.has(estop_id)),
       onChange: () => this.#notify(),
       logger,
       ...(wait && { wait }),

@@ -14,6 +14,8 @@ import type { StoppableDevice, StoppableDevices } from './stoppable-devices.ts'
 interface DeviceStopperParts {
   devices: StoppableDevices
   isCovered: (device: StoppableDevice) => boolean
+  /** True for a device that an earlier run of the daemon was ordered to stop. */
+  wasOrdered?: (device: StoppableDevice) => boolean
   /** Called when a device has acknowledged, failed or come to rest. */
   onChange?: () => void
   logger: Pick<Logger, 'warn'>
@@ -159,8 +161,9 @@ export class DeviceStopper {
     over.abort()
   }
 
-  async #stop({ deviceId, atEstop }: StoppableDevice, late: Promise<void>): Promise<void> {
-    const { devices } = this.#parts
+  async #stop(device: StoppableDevice, late: Promise<void>): Promise<void> {
+    const { deviceId, atEstop } = device
+    const { devices, wasOrdered = () => false } = this.#parts
     const before = this.#states.get(deviceId)
     const behaviour = before?.behaviour ?? atEstop
     const state: StopState = {
@@ -174,7 +177,7 @@ export class DeviceStopper {
       orderedAtMs: this.#nowMs(),
     }
     this.#states.set(deviceId, state)
-    const isRepeated = before !== undefined
+    const isRepeated = before !== undefined || wasOrdered(device)
     const report = (outcome: DeviceOutcome): void => {
       state.outcome = boundOutcome(outcome)
     }

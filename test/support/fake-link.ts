@@ -4,6 +4,7 @@ import type {
   ExecuteContext,
   Execution,
   LinkedDevice,
+  StopContext,
 } from '../../devices/device-link.ts'
 import { defineProfile, defineVerb, type Json } from '../../devices/profile.ts'
 import { SHARED_PROPERTIES } from '../../devices/properties.ts'
@@ -73,6 +74,8 @@ export class FakeLink implements DeviceLink {
   /** Device and operations of every `execute`. */
   readonly executed: [string, readonly Json[]][] = []
   readonly stopped: string[] = []
+  /** Context of each stop. */
+  readonly stops: StopContext[] = []
   execution: Execute = async () => null
   /** State observed after an `execute`. */
   seen: Seen = NOTHING_SEEN.seen
@@ -107,8 +110,10 @@ export class FakeLink implements DeviceLink {
     return { asked: { sent: [] }, seen: this.seen, result }
   }
 
-  async stop(deviceId: string): Promise<DeviceOutcome> {
+  async stop(...given: Parameters<DeviceLink['stop']>): Promise<DeviceOutcome> {
+    const [deviceId, , context = {}] = given
     this.stopped.push(deviceId)
+    this.stops.push(context)
     return this.stopping()
   }
 

@@ -104,7 +104,6 @@ export class PendingStop {
 
   async #repeat({ device, link }: HostedDevice): Promise<void> {
     const { deviceId, behaviour } = this.order
-    const isRepeated = !this.#isUnsent
     if (this.#isUnsent) this.#observer?.restart()
     this.#isUnsent = false
     this.#isOrdering = true
@@ -116,7 +115,7 @@ export class PendingStop {
       if (isConfirmed(seen)) this.#end = 'at_rest'
     }
     try {
-      note(await link.stop(deviceId, behaviour, { isRepeated, report: note }))
+      note(await link.stop(deviceId, behaviour, { isRepeated: true, report: note }))
       if (!isRestObservable(device.profile)) this.#end ??= 'acknowledged'
     } catch (error) {
       if (!(error instanceof DeviceFailure)) return

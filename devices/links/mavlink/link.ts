@@ -74,6 +74,7 @@ export class MavlinkLink implements DeviceLink {
     }
     if (signal.aborted) end()
     else signal.addEventListener('abort', end, { once: true })
+    for (const { modes } of this.#units) void modes.load()
     void this.#socket.run(ending)
   }
 

@@ -1,23 +1,43 @@
+import type { Logger } from 'pino'
+import type { ModeFile } from './mode-file.ts'
 import type { Vehicle } from './vehicle.ts'
+
+interface ModeWatchParts {
+  vehicle: Vehicle
+  file: Pick<ModeFile, 'read' | 'replace'>
+  logger: Pick<Logger, 'warn'>
+}
 
 /**
  * Watches whether a vehicle stays in the modes in which it carries out what this cell asked. A change
- * to another one is a take-over by a pilot, another ground station or a failsafe, and is never undone.
+ * to another one is a take-over by a pilot, another ground station or a failsafe, and is never undone;
+ * the modes are on the disk, so that one while the daemon is away is known at its next start.
  */
 export class ModeWatch {
-  readonly #vehicle: Vehicle
+  readonly #parts: ModeWatchParts
   #expected: readonly string[] = []
   /** Modes that are no take-over: those that were asked for, and the one before. */
   #own = new Set<string>()
   #wasSeen = false
   #isTakenOver = false
+  #hasBegun = false
+  #loading: Promise<void> | undefined
+  #writing: Promise<void> = Promise.resolve()
+  /** Modes on the disk. */
+  #written: readonly string[] = []
 
-  constructor(vehicle: Vehicle) {
-    this.#vehicle = vehicle
+  constructor(parts: ModeWatchParts) {
+    this.#parts = parts
   }
 
   get isTakenOver(): boolean {
     return this.#isTakenOver
+  }
+
+  /** Takes up the instruction of an earlier run of the daemon, unless there is a newer one. */
+  load(): Promise<void> {
+    this.#loading ??= this.#load()
+    return this.#loading
   }
 
   /** Begins a new instruction: the mode of now is the one before it. */
@@ -25,7 +45,9 @@ export class ModeWatch {
     this.#own = new Set([this.#mode])
     this.#expected = []
     this.#wasSeen = false
+    this.#hasBegun = true
     this.#setTakenOver(false)
+    void this.save()
   }
 
   /** Expects one of these modes from now on. */
@@ -35,23 +57,52 @@ export class ModeWatch {
     for (const mode of modes) this.#own.add(mode)
   }
 
+  /** Resolves once the expected modes are on the disk, or cannot be written. */
+  save(): Promise<void> {
+    const modes = this.#expected
+    this.#writing = this.#writing.then(() => this.#write(modes))
+    return this.#writing
+  }
+
   /** Looks at the mode of a heartbeat. A vehicle that has disarmed may change its mode by itself. */
   noteHeartbeat(): void {
     const isExpected = this.#expected.includes(this.#mode)
     const isForeign = this.#wasSeen ? !isExpected : !this.#own.has(this.#mode)
     this.#wasSeen ||= isExpected
-    const isArmed = this.#vehicle.readings.is_armed?.value === true
+    const isArmed = this.#parts.vehicle.readings.is_armed?.value === true
     const isOrdered = this.#expected.length > 0
     if (isExpected) this.#setTakenOver(false)
     else this.#setTakenOver(this.#isTakenOver || (isOrdered && isForeign && isArmed))
   }
 
+  async #load(): Promise<void> {
+    const modes = await this.#parts.file.read()
+    this.#written = modes
+    if (this.#hasBegun || modes.length === 0) return
+    this.#expected = modes
+    // the mode before the instruction is none of its own any more: a pilot may have gone back to it
+    this.#wasSeen = true
+    if (this.#parts.vehicle.heartbeatAtMs !== undefined) this.noteHeartbeat()
+  }
+
+  async #write(modes: readonly string[]): Promise<void> {
+    await this.load()
+    const isOld = modes !== this.#expected
+    if (isOld || modes.join() === this.#written.join()) return
+    try {
+      await this.#parts.file.replace(modes)
+      this.#written = modes
+    } catch (error) {
+      this.#parts.logger.warn({ reason: (error as Error).message }, 'modes not written')
+    }
+  }
+
   get #mode(): string {
-    return String(this.#vehicle.readings.mode?.value)
+    return String(this.#parts.vehicle.readings.mode?.value)
   }
 
   #setTakenOver(isTakenOver: boolean): void {
     this.#isTakenOver = isTakenOver
-    this.#vehicle.note('is_taken_over', isTakenOver)
+    this.#parts.vehicle.note('is_taken_over', isTakenOver)
   }
 }

@@ -12,7 +12,7 @@ import type { Frame } from './frame.ts'
 import type { MavlinkBounds } from './goal.ts'
 import { decodePayload } from './message.ts'
 import { COMMAND_ACK, HEARTBEAT, STATUSTEXT } from './messages.ts'
-import { ModeWatch } from './mode-watch.ts'
+import type { ModeWatch } from './mode-watch.ts'
 import { Motion, MotionEnd } from './motion.ts'
 import {
   createArmCommand,
@@ -43,6 +43,7 @@ interface ControlParts {
   send: (operation: MavlinkOperation, attempt: number) => void
   /** Asks for a heartbeat, which has the mode. */
   requestHeartbeat: () => void
+  modes: ModeWatch
   /** Aborts when the link ends: nothing can be awaited then. */
   ended: AbortSignal
   /** Unix milliseconds. */
@@ -64,7 +65,7 @@ export class VehicleControl {
     const { vehicle, send, nowMs } = parts
     this.#parts = parts
     this.#exchange = new CommandExchange({ send, nowMs })
-    this.#modes = new ModeWatch(vehicle)
+    this.#modes = parts.modes
     this.#texts = new StatusTexts(({ severity, text }) => {
       if (severity <= WARNING) vehicle.note('warning', text)
     })
@@ -117,7 +118,10 @@ export class VehicleControl {
     { isRepeated = false, report }: StopContext = {},
   ): Promise<DeviceOutcome> {
     if (behaviour === 'none') return NOTHING_SEEN
-    if (isRepeated && this.#modes.isTakenOver && this.#run) throw this.#run.createTakenOver()
+    const unneeded = isRepeated ? await this.#findUnneeded(behaviour) : undefined
+    if (unneeded !== undefined) return unneeded
+    // a vehicle that is not heard yet is later told, whatever its mode was before
+    if (!isRepeated) this.#modes.begin()
     const run = this.#beginStop(behaviour)
     const signal = AbortSignal.any([run.turn.signal, this.#parts.ended])
     const undo = this.#onFrame(() => report?.(run.look()))
@@ -142,7 +146,28 @@ export class VehicleControl {
       this.#exchange.acknowledge(command, result)
   }
 
+  /**
+   * Outcome of a repeated stop that is not sent, since the motors are off.
+   * @throws DeviceFailure for a vehicle that a pilot has taken over, which is left alone
+   */
+  async #findUnneeded(behaviour: EstopBehaviour): Promise<DeviceOutcome | undefined> {
+    await this.#modes.load()
+    const { isAvailable, readings } = this.#parts.vehicle
+    if (this.#modes.isTakenOver) throw (this.#run ?? this.#createRun(behaviour)).createTakenOver()
+    const isOff = isAvailable && readings.is_armed?.value === false
+    return isOff ? { ...NOTHING_SEEN, seen: this.#createObserver(behaviour).look() } : undefined
+  }
+
   #begin(behaviour: EstopBehaviour): VehicleRun {
+    const run = this.#createRun(behaviour)
+    this.#modes.begin()
+    const reason = `${this.#parts.name} received a newer command before it had finished`
+    this.#run?.turn.abort(new ShoalError('conflict', reason))
+    this.#run = run
+    return run
+  }
+
+  #createRun(behaviour: EstopBehaviour): VehicleRun {
     const { name, vehicle, nowMs } = this.#parts
     const { kind, peer } = vehicle
     // a vehicle whose heartbeat is overdue may still receive: a stop is sent in any case
@@ -150,13 +175,9 @@ export class VehicleControl {
       throw new ShoalError('cell_unavailable', `${name} has never sent a heartbeat`)
     if (kind === undefined)
       throw new ShoalError('conflict', `${name} is of a kind that can only be read`)
-    const reason = `${name} received a newer command before it had finished`
-    this.#run?.turn.abort(new ShoalError('conflict', reason))
-    this.#modes.begin()
     const observer = this.#createObserver(behaviour)
     const tools = { exchange: this.#exchange, modes: this.#modes, texts: this.#texts }
-    this.#run = new VehicleRun({ name, vehicle, kind, observer, nowMs, ...tools })
-    return this.#run
+    return new VehicleRun({ name, vehicle, kind, observer, nowMs, ...tools })
   }
 
   /** @throws DeviceFailure where nothing can be sent */

@@ -127,6 +127,9 @@ export class VehicleRun {
       throw new ShoalError('conflict', `${name} was taken over`)
     this.#expectModes(operation, bounds)
     this.mayMove ||= startsMotion(operation, bounds)
+    const saved = modes.save()
+    // a stop does not wait for the disk
+    if (this.mayMove) await saved
     const effect = observeEffect(adapted, vehicle, this.kind)
     await this.#log.ask(nameOperation(operation, this.kind), () =>
       exchange.perform(adapted, { signal, ...effect }),

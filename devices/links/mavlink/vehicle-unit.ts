@@ -9,6 +9,8 @@ import sub from '../../profiles/sub.ts'
 import type { MavlinkLinkConfig, MavlinkVehicleConfig } from './config.ts'
 import type { Frame } from './frame.ts'
 import type { MavlinkSender } from './mavlink-sender.ts'
+import { ModeFile } from './mode-file.ts'
+import { ModeWatch } from './mode-watch.ts'
 import { Telemetry } from './telemetry.ts'
 import { SILENT_AFTER_MS, Vehicle } from './vehicle.ts'
 import { VehicleControl } from './vehicle-control.ts'
@@ -19,7 +21,7 @@ interface UnitParts {
   deviceId: string
   config: MavlinkVehicleConfig
   link: Pick<MavlinkLinkConfig, 'connection' | 'system_id' | 'request_telemetry'>
-  context: Pick<LinkContext, 'now' | 'nowMs'>
+  context: Pick<LinkContext, 'now' | 'nowMs' | 'stateDir' | 'logger'>
   sender: MavlinkSender
   /** Aborts when the link ends. */
   ended: AbortSignal
@@ -30,6 +32,7 @@ export class VehicleUnit {
   readonly deviceId: string
   readonly config: MavlinkVehicleConfig
   readonly vehicle: Vehicle
+  readonly modes: ModeWatch
   readonly control: VehicleControl
   readonly #parts: UnitParts
   readonly #telemetry: Telemetry
@@ -43,8 +46,11 @@ export class VehicleUnit {
     const ids = { systemId: config.system_id, componentId: config.component_id }
     const vehicle = new Vehicle(ids, context)
     this.vehicle = vehicle
+    const { now, nowMs, stateDir, logger } = context
+    this.modes = new ModeWatch({ vehicle, file: new ModeFile(stateDir, deviceId), logger })
     this.control = new VehicleControl({
-      ...{ deviceId, vehicle, name: config.name, limits: config, ended, ...context },
+      ...{ deviceId, vehicle, name: config.name, limits: config, modes: this.modes, ended },
+      ...{ now, nowMs },
       profile: () => this.profile,
       readState: () => this.readState(),
       send: (operation, attempt) => sender.sendOperation(vehicle, operation, attempt),

@@ -8,7 +8,7 @@ import { CellEstop } from '../../../daemon/estop/cell-estop.ts'
 import { EstopLatch } from '../../../daemon/estop/latch.ts'
 import { DeviceFailure, TAKEN_OVER } from '../../../devices/device-failure.ts'
 import { createDeviceId } from '../../../devices/device-id.ts'
-import type { DeviceLink } from '../../../devices/device-link.ts'
+import type { DeviceLink, StopContext } from '../../../devices/device-link.ts'
 import { SimLinkConfig } from '../../../devices/links/sim/config.ts'
 import { SimLink } from '../../../devices/links/sim/link.ts'
 import type { DeviceState } from '../../../shared/wire/device.ts'
@@ -54,6 +54,14 @@ class Radio extends SimLink implements DeviceLink {
   override list() {
     const available = this.#last === undefined
     return super.list().map(device => ({ ...device, available }))
+  }
+
+  /** Answer to each stop in place of that of the rover. */
+  answer: ((context?: StopContext) => Promise<DeviceOutcome>) | undefined
+
+  override stop(...given: Parameters<DeviceLink['stop']>): Promise<DeviceOutcome> {
+    const [deviceId, behaviour, context] = given
+    return this.answer?.(context) ?? super.stop(deviceId, behaviour)
   }
 
   override readState(deviceId: string): DeviceState | undefined {
@@ -206,6 +214,29 @@ t.test('a motion that the death of the daemon interrupted is braked at the next 
   })
 })
 
+t.test('a person who took over while the daemon was dead is left alone', async t => {
+  const { link, clock, speed, ...at } = await openRadio(t)
+  await at.start('move-to', TO)
+  await pass(link, clock, 2)
+  const orders: unknown[] = []
+  link.answer = async context => {
+    orders.push(context?.isRepeated)
+    throw new DeviceFailure(TAKEN_OVER, 'its mode is loiter', NOTHING_SEEN)
+  }
+  const next = await openCell(t, { link, clock, journal: at.file })
+  await pass(link, clock, 3)
+  await next.executor.waitUntilIdle()
+  t.strictSame(orders, [true], 'the link is told that no person asks for it')
+  t.equal(speed(), 1)
+  t.match(next.acks.at(-1), {
+    state: 'unknown',
+    reason: 'taken_over',
+    message: /the daemon ended while it ran; .* had another mode, .* and was sent nothing/,
+    asked: { sent: [] },
+  })
+  t.equal(next.findUnconfirmed(), undefined)
+})
+
 t.test(
   'a device that rests for a moment after the death of the daemon is told to stop',
   async t => {
@@ -216,7 +247,10 @@ t.test(
     await new Promise(setImmediate)
     clock.now += 1000
     set(0)
-    t.match(await recovered, { asked: { sent: [{ name: 'stop' }] }, seen: { state: 'at_rest' } })
+    t.match(await recovered, {
+      outcome: { asked: { sent: [{ name: 'stop' }] }, seen: { state: 'at_rest' } },
+      isTakenOver: false,
+    })
   },
 )
 
@@ -232,7 +266,8 @@ t.test('a stop of an earlier run of the daemon does not replace a newer one', as
   await waitUntil('it is told', () => link.stopped.length > 0)
   clock.now += 1000
   set(0)
-  t.match(await recovered, { seen: { state: 'at_rest' } }, 'the newer one is seen to its end')
+  const atRest = { outcome: { seen: { state: 'at_rest' } } }
+  t.match(await recovered, atRest, 'the newer one is seen to its end')
 })
 
 /** A cart that says yes to everything; the test sets its readings. */
@@ -326,7 +361,7 @@ t.test('a device that is known only later is seen at rest by what it is', async 
   link.add(CART, { profile })
   clock.now += 1000
   set(0)
-  t.match(await recovered, { seen: { state: 'at_rest' } })
+  t.match(await recovered, { outcome: { seen: { state: 'at_rest' } } })
 })
 
 t.test('a hold under an e-stop does not end its landing, which is seen to its end', async t => {
@@ -386,4 +421,23 @@ t.test('an e-stop over a slow radio is confirmed by a late answer and by rest', 
   t.equal(reason(), 'it moves again')
   await estop.retry()
   t.strictSame(link.stopped, [CART, CART], 'one that moves again is told again')
+})
+
+t.test('an e-stop of an earlier run of the daemon is repeated, and is no new order', async t => {
+  const clock = { now: NOW }
+  const file = memoryFile()
+  const start = async () => {
+    const link = new FakeLink()
+    link.add(CART, { profile: cart })
+    const latch = await EstopLatch.open({ ...file, now: () => clock.now, logger: silent })
+    const estop = new CellEstop({ latch, now: () => clock.now, logger: silent })
+    const { host } = await openCell(t, { link, clock })
+    estop.attach({ cellId: 'cell', devices: createStoppableDevices(host) })
+    return { estop, link }
+  }
+  const first = await start()
+  await first.estop.engage({ reason: 'smoke', by: 'test' })
+  t.match(first.link.stops, [{ isRepeated: false }])
+  const second = await start()
+  t.match(second.link.stops, [{ isRepeated: true }])
 })

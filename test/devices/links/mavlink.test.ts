@@ -484,6 +484,53 @@ t.test('a pilot who takes over while a stop is not answered is left alone', asyn
   t.equal(rig.copter.received.length, sent)
 })
 
+t.test('a pilot who takes over while the daemon is dead is left alone', async t => {
+  const { stateDir } = createLinkContext(t)
+  const dead = await openRig(t, {}, { stateDir })
+  await waitForVehicle(dead)
+  await fly(dead)
+  dead.copter.isHanging = true
+  let hasBegun = false
+  const flight = executeVerb(dead, 'go-to', GO_TO, () => {
+    hasBegun = true
+  })
+  flight.catch(() => {})
+  await waitUntil('the flight begins', () => hasBegun)
+  const restart = async (mode: number) => {
+    const rig = await openRig(t, {}, { stateDir })
+    await fly(rig)
+    rig.copter.state.custom_mode = mode
+    await waitUntil('the mode is seen', () => rig.read('mode') === nameMode(2, 3, mode))
+    const stopped = rig.link.stop(rig.deviceId, 'hold', { isRepeated: true })
+    return { rig, stopped }
+  }
+  const piloted = await restart(STABILIZE)
+  await t.rejects(piloted.stopped, {
+    name: 'DeviceFailure',
+    reason: 'taken_over',
+    message: 'kestrel was taken over: its mode is stabilize',
+  })
+  t.strictSame(piloted.rig.copter.listCommands(), [])
+  t.equal(piloted.rig.read('is_taken_over'), true)
+  const flying = await restart(GUIDED)
+  t.match(await flying.stopped, { asked: { sent: [{ name: 'set-mode brake' }] } })
+  const file = join(stateDir, 'mavlink-modes', dead.deviceId)
+  await waitUntil('the stop is on the disk', () => readFileSync(file, 'utf8').includes('brake'))
+  const braked = await restart(GUIDED)
+  await t.rejects(braked.stopped, { name: 'DeviceFailure', reason: 'taken_over' })
+  t.match(await braked.rig.link.stop(braked.rig.deviceId, 'hold'), {
+    asked: { sent: [{ name: 'set-mode brake', answer: 'accepted' }] },
+  })
+})
+
+t.test('a vehicle whose motors are off is not told again to stop', async t => {
+  const rig = await openRig(t)
+  await waitForVehicle(rig)
+  const { link, deviceId, copter: vehicle } = rig
+  t.match(await link.stop(deviceId, 'hold', { isRepeated: true }), { asked: { sent: [] } })
+  t.strictSame(vehicle.listCommands(), [])
+})
+
 t.test('what a position filter guesses is no reading', async t => {
   const rig = await openRig(t)
   await waitForVehicle(rig)

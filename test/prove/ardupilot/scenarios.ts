@@ -143,6 +143,22 @@ export const SCENARIOS: readonly Scenario[] = [
     }),
   },
   {
+    name: 'kill-take-over',
+    run: flyOne('copter', async (unit, rig) => {
+      const { started, approved } = await beginFlight(unit)
+      await rig.cell.end('SIGKILL')
+      await unit.autopilot.second.setMode(COPTER_LOITER)
+      await waitForTruth(unit, isAtRest, 40_000)
+      rig.cell.start()
+      await unit.flight.finish('flight taken over without a daemon', started, approved)
+      await pause(5000)
+      const mode = unit.autopilot.second.state?.mode
+      require(unit, 'the mode of the pilot stays', mode === COPTER_LOITER)
+      await noteShown(unit, rig, 'after the take-over without a daemon')
+      await unit.flight.run('land', 'land', {}, { isLanded: true })
+    }),
+  },
+  {
     name: 'take-over',
     run: flyOne('copter', async (unit, rig) => {
       const { started, approved } = await beginFlight(unit)
