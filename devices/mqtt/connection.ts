@@ -78,14 +78,28 @@ export class MqttConnection {
 
   /** Subscribes with QoS 0, now and after every reconnect. */
   subscribe(filters: readonly string[]): void {
-    const added = filters.filter(filter => !this.#filters.has(filter))
-    for (const filter of added) this.#filters.add(filter)
-    if (this.#client !== undefined) this.#subscribeNow(this.#client, added)
+    this.exchangeFilters({ added: filters, removed: [] })
   }
 
-  unsubscribe(filters: readonly string[]): void {
-    const removed = filters.filter(filter => this.#filters.delete(filter))
-    if (removed.length > 0) this.#client?.unsubscribe(removed, ignore)
+  /**
+   * Subscribes to the added filters, and leaves the removed ones once the broker has answered: a
+   * message that both cover is not missed between.
+   */
+  exchangeFilters({
+    added,
+    removed,
+  }: Readonly<Record<'added' | 'removed', readonly string[]>>): void {
+    const client = this.#client
+    const left = removed.filter(filter => this.#filters.delete(filter))
+    const wanted = added.filter(filter => !this.#filters.has(filter))
+    for (const filter of wanted) this.#filters.add(filter)
+    if (client === undefined) return
+    const leave = (): void => {
+      const unused = left.filter(filter => !this.#filters.has(filter))
+      if (unused.length > 0 && client === this.#client) client.unsubscribe(unused, ignore)
+    }
+    if (wanted.length === 0) leave()
+    else this.#subscribeNow(client, wanted, leave)
   }
 
   onMessage(listener: (message: MqttMessage) => void): () => void {
@@ -199,16 +213,17 @@ export class MqttConnection {
   #setClient(client: MqttClient | undefined): void {
     if (this.#client === client) return
     this.#client = client
-    if (client !== undefined) this.#subscribeNow(client, [...this.#filters])
+    if (client !== undefined) this.#subscribeNow(client, [...this.#filters], () => {})
     for (const listener of [...this.#stateListeners]) listener()
   }
 
-  #subscribeNow(client: MqttClient, filters: readonly string[]): void {
+  #subscribeNow(client: MqttClient, filters: readonly string[], onAnswer: () => void): void {
     if (filters.length === 0) return
     const { logger, name } = this.#options
     client.subscribe([...filters], { qos: 0 }, error => {
       if (error && client === this.#client)
         logger.warn({ broker: name, err: error }, 'an MQTT broker refuses a subscription')
+      onAnswer()
     })
   }
 

@@ -15,6 +15,8 @@ export interface TableEntry {
   availability: Map<string, boolean>
   /** True once the device itself was heard on this connection. */
   isHeard: boolean
+  /** Properties whose values were read from live messages on this connection. */
+  live: ReadonlySet<string>
   /** True once a value was read on this connection, be it one that the broker had retained. */
   isRead: boolean
   /** Time of the newest command that may have changed it, in unix milliseconds; 0 before the first. */
@@ -27,6 +29,8 @@ interface DeviceTableParts {
   /** Unix milliseconds. */
   now: () => number
   onTopics: (change: TopicChange) => void
+  /** Called with a known device that reports on other topics now: messages there may have been missed. */
+  onMoved: (entry: TableEntry) => void
   /** Called once, when a device is left out because the table is full. */
   onFull: () => void
 }
@@ -54,11 +58,16 @@ export class DeviceTable {
 
   /** Takes over the devices of an announcement, in place of those of the one before. */
   replace(origin: string, devices: readonly FoundDevice[]): void {
-    const ids = new Set(devices.flatMap(found => this.#put(found) ?? []))
+    const changes: TopicChange[] = []
+    const moved: TableEntry[] = []
+    const ids = new Set(devices.flatMap(found => this.#put(found, changes, moved) ?? []))
     const before = this.#origins.get(origin) ?? []
     if (ids.size > 0) this.#origins.set(origin, ids)
     else this.#origins.delete(origin)
-    for (const id of before) if (!ids.has(id) && !this.#isAnnounced(id)) this.#remove(id)
+    for (const id of before)
+      if (!ids.has(id) && !this.#isAnnounced(id)) changes.push(this.#remove(id))
+    this.#parts.onTopics(sumChanges(changes))
+    for (const entry of moved) this.#parts.onMoved(entry)
   }
 
   /** Reads a message; returns the devices that it was about. */
@@ -78,11 +87,12 @@ export class DeviceTable {
       entry.availability.clear()
       entry.isHeard = false
       entry.isRead = false
+      entry.live = new Set()
     }
   }
 
   /** Returns the id; undefined when the table is full or the device is not acceptable. */
-  #put(found: FoundDevice): string | undefined {
+  #put(found: FoundDevice, changes: TopicChange[], moved: TableEntry[]): string | undefined {
     const deviceId = createDeviceId(found.identity)
     const known = this.#entries.get(deviceId)
     if (!isAcceptable(found)) return undefined
@@ -92,17 +102,24 @@ export class DeviceTable {
       return undefined
     }
     const state = { device_id: deviceId, seen_at: null, readings: {} }
-    const unheard = { availability: new Map(), isHeard: false, isRead: false }
+    const unheard = {
+      availability: new Map(),
+      isHeard: false,
+      isRead: false,
+      live: new Set<string>(),
+    }
     const fresh = { deviceId, found, state, orderedAt: 0, ...unheard }
-    this.#entries.set(deviceId, known === undefined ? fresh : { ...known, found })
-    this.#parts.onTopics(this.#readers.replace(deviceId, known?.found, found))
+    const entry = known === undefined ? fresh : { ...known, found }
+    this.#entries.set(deviceId, entry)
+    changes.push(this.#readers.replace(deviceId, known?.found, found))
+    if (known !== undefined && !hasTopicsOf(known.found, found)) moved.push(entry)
     return deviceId
   }
 
-  #remove(deviceId: string): void {
+  #remove(deviceId: string): TopicChange {
     const entry = this.#entries.get(deviceId)
     this.#entries.delete(deviceId)
-    this.#parts.onTopics(this.#readers.replace(deviceId, entry?.found, undefined))
+    return this.#readers.replace(deviceId, entry?.found, undefined)
   }
 
   #isAnnounced(deviceId: string): boolean {
@@ -118,7 +135,8 @@ export class DeviceTable {
     const at = isRetained ? 0 : this.#parts.now()
     const read = readValues(entry, values)
     if (Object.keys(read).length > 0) entry.isRead = true
-    const readings = { ...entry.state.readings, ...toReadings(read, at, entry.state) }
+    const readings = { ...entry.state.readings, ...toReadings(read, at, entry) }
+    if (!isRetained) entry.live = new Set([...entry.live, ...Object.keys(read)])
     const isSign = !isRetained && !isFromBridge && available !== false
     if (isSign) entry.isHeard = true
     entry.state = { ...entry.state, readings, ...(isSign && { seen_at: at }) }
@@ -164,18 +182,33 @@ const readValues = (
 
 /**
  * Readings with their time. The age of a retained message is unknown, so that `at` is 0 for it and its
- * readings count as stale; it says nothing about a value that is known already.
+ * readings count as stale. It says nothing about a value that is known already, and is older than one
+ * that was read live on this connection: a further subscription brings it late.
  */
 const toReadings = (
   values: Readonly<Record<string, PropertyValue>>,
   at: number,
-  { readings }: DeviceState,
+  { live, state: { readings } }: TableEntry,
 ): DeviceState['readings'] =>
   Object.fromEntries(
     Object.entries(values)
-      .filter(([name, value]) => at > 0 || readings[name]?.value !== value)
+      .filter(([name, value]) => at > 0 || !(live.has(name) || readings[name]?.value === value))
       .map(([name, value]) => [name, { value, at }]),
   )
+
+/** Change of several devices at once: a topic that one leaves and another takes stays subscribed. */
+const sumChanges = (changes: readonly TopicChange[]): TopicChange => {
+  const added = new Set(changes.flatMap(change => change.added))
+  const removed = new Set(changes.flatMap(change => change.removed))
+  return {
+    added: [...added].filter(topic => !removed.has(topic)),
+    removed: [...removed].filter(topic => !added.has(topic)),
+  }
+}
+
+/** True when every topic of a device is one that it had before. */
+const hasTopicsOf = (before: FoundDevice, after: FoundDevice): boolean =>
+  [...after.topics.keys()].every(topic => before.topics.has(topic))
 
 /** True for a device whose topics are plain, and not too many. */
 const isAcceptable = ({ topics, commands, question }: FoundDevice): boolean =>

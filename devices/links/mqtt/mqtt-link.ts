@@ -172,10 +172,8 @@ export class MqttLink implements MqttDeviceLink {
     return new DeviceTable({
       maxDevices: max_devices,
       now,
-      onTopics: ({ added, removed }) => {
-        this.#connection.unsubscribe(removed)
-        this.#connection.subscribe(added)
-      },
+      onTopics: change => this.#connection.exchangeFilters(change),
+      onMoved: ({ found }) => this.#questions.repeat(found.question),
       onFull: () =>
         logger.warn({ broker: name, max_devices }, 'devices of an MQTT broker are left out'),
     })

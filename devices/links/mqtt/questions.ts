@@ -22,12 +22,19 @@ export class Questions {
   ask(questions: readonly Question[]): void {
     if (this.#connection.reason !== undefined) return
     for (const question of questions) {
-      const text = `${question.topic} ${question.payload}`
+      const text = textOf(question)
       if (this.#asked.has(text) || this.#asked.size >= MAX_ASKED) continue
       this.#asked.add(text)
       this.#waiting.push(question)
     }
     if (!this.#isSending) void this.#send()
+  }
+
+  /** Sends a question once more that was asked on this connection. */
+  repeat(question: Question | undefined): void {
+    if (question === undefined) return
+    this.#asked.delete(textOf(question))
+    this.ask([question])
   }
 
   /** Forgets what was asked: after a reconnect, the answers of before count no more. */
@@ -47,3 +54,5 @@ export class Questions {
     this.#isSending = false
   }
 }
+
+const textOf = ({ topic, payload }: Question): string => `${topic} ${payload}`

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+import { connectAsync } from 'mqtt'
 import t, { type Test } from 'tap'
 import { createDeviceId } from '../../../devices/device-id.ts'
 import { parseValueTemplate } from '../../../devices/links/mqtt/sources/value-template.ts'
@@ -92,11 +94,15 @@ t.test('with a real mosquitto', { skip: mosquittoMissing }, async t => {
     await waitUntil('the retained status is read', () => value(SHELLY, 'on'))
     t.strictSame(value(SHELLY, 'on'), { value: false, at: 0 })
     t.equal(link.readState(require(SHELLY).deviceId)?.seen_at, null)
-    // a message that is sent while the link subscribes to the topics of a new device may be lost
-    await waitUntil('the status is read', async () => {
-      await home.say(`${SHELLY}/status/switch:0`, { id: 0, output: true })
-      return value(SHELLY, 'on')?.value === true
+    await home.say(`${SHELLY}/status/switch:0`, { id: 0, output: true })
+    await waitUntil('the status is read', () => value(SHELLY, 'on')?.value === true)
+    // a further subscription brings the retained message once more
+    link.broker.connection.subscribe([`${SHELLY}/status/#`])
+    await waitUntil('the subscription is granted', async () => {
+      await home.say(`${SHELLY}/status/wifi`, { rssi: -50 })
+      return link.broker.topics.list().some(({ topic }) => topic === `${SHELLY}/status/wifi`)
     })
+    t.match(value(SHELLY, 'on'), { value: true })
     t.ok((value(SHELLY, 'on')?.at ?? 0) > 0)
     t.ok(link.readState(require(SHELLY).deviceId)?.seen_at)
     await home.say(`${SHELLY}/online`, 'false', true)
@@ -159,6 +165,59 @@ t.test('with a real mosquitto', { skip: mosquittoMissing }, async t => {
     await home.say('homeassistant/switch/garden-pump/config', HOME_ASSISTANT_SWITCH, true)
     await waitUntil('the pump is back', () => find('Garden Pump'))
   })
+
+  t.test(
+    'no message is missed while devices change their topics, and they are asked again',
+    async t => {
+      const home = await startHome(t)
+      const [, lamp] = ZIGBEE_DEVICES
+      const announceLamps = (first: string, second: string) =>
+        home.say('zigbee2mqtt/bridge/devices', [
+          { ...lamp, friendly_name: first },
+          { ...lamp, friendly_name: second, ieee_address: `${ZIGBEE_LAMP.slice(0, -2)}ff` },
+        ])
+      const { link, find, waitFor } = openLink(t, home.url)
+      const heard = new Set<number>()
+      link.broker.connection.onMessage(({ topic, payload }) => {
+        if (topic === 'zigbee2mqtt/hall/a') heard.add(JSON.parse(`${payload}`).number)
+      })
+      await waitUntil('the lamps are found', async () => {
+        await announceLamps('hall/a', 'hall/b')
+        return find('hall/b')
+      })
+      await waitUntil('the topic is read', async () => {
+        await home.say('zigbee2mqtt/hall/a', { number: 0, state: 'ON' })
+        return heard.has(0)
+      })
+      await waitFor('hall/a')
+      const publisher = await connectAsync(home.url, { protocolVersion: 4 })
+      t.teardown(() => publisher.endAsync(true))
+      let sent = 0
+      for (let turn = 0; turn < 40; turn++) {
+        const announced =
+          turn % 2 ? announceLamps('hall/a', 'hall/b') : announceLamps('hall/b', 'hall/a')
+        for (let each = 0; each < 12; each++) {
+          await publisher.publishAsync('zigbee2mqtt/hall/a', JSON.stringify({ number: ++sent }))
+          await setImmediate()
+        }
+        await announced
+      }
+      await waitUntil('the last message is read', async () => {
+        await home.say('zigbee2mqtt/hall/a', { number: -1 })
+        return heard.has(-1)
+      })
+      const missed = Array.from({ length: sent }, (_, index) => index + 1).filter(
+        number => !heard.has(number),
+      )
+      t.strictSame(missed, [])
+      const asked = () => home.questions.filter(topic => topic === 'zigbee2mqtt/hall/c/get').length
+      for (const times of [1, 2]) {
+        await announceLamps('hall/c', 'hall/b')
+        await waitUntil('the renamed lamp is asked for its state', () => asked() === times)
+        await announceLamps('hall/a', 'hall/b')
+      }
+    },
+  )
 
   t.test('hostile messages do no harm, and too many devices are left out', async t => {
     const home = await startHome(t)
