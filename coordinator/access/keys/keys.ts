@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { TierName } from '../../../shared/catalogue.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
+import { Listeners } from '../../kernel/base/listeners.ts'
 import type { KeyRow } from '../../kernel/store/key-tables.ts'
 import type { Scope } from '../../kernel/store/scope.ts'
 import type { Ledger, SealedTrx, Store } from '../../kernel/store/store.ts'
@@ -39,6 +40,8 @@ export class Keys {
   readonly #verifier: Verifier<Key>
   readonly #open: OpenAnswers
   readonly #stopWatching: () => void
+  /** Called after this process has revoked a key. */
+  readonly revocations = new Listeners<[]>()
 
   constructor({ store, logger, now = Date.now, later, checking }: KeysOptions) {
     const { ledger } = store
@@ -119,10 +122,12 @@ export class Keys {
   }
 
   /** Takes effect in this process when it resolves, and within a second in others. */
-  revoke(id: string, scope: Scope, by: Actor): Promise<Key> {
-    return this.#change(id, scope, { ...by, action: 'key.revoke' }, row => ({
+  async revoke(id: string, scope: Scope, by: Actor): Promise<Key> {
+    const key = await this.#change(id, scope, { ...by, action: 'key.revoke' }, row => ({
       revoked_at: row.revoked_at ?? this.#now(),
     }))
+    this.revocations.notify()
+    return key
   }
 
   /** Takes effect for all keys of the person as `revoke` does. Throws `not_found`. */

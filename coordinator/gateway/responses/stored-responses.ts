@@ -1,16 +1,24 @@
+import { sql, type Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import type { ModelResponse } from '../../../shared/wire/response.ts'
 import type { InputItem } from '../../../shared/wire/responses.ts'
 import type { StoredResponseRow } from '../../kernel/store/response-tables.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
+import type { LedgerTables } from '../../kernel/store/tables.ts'
 
 const KEPT_DAYS = 30
-/** Newest responses of a key; older ones give way. */
-const MAX_PER_KEY = 1000
 /** Each response is stored with its whole conversation, so that a long one takes its length many times. */
-const MAX_CHARS = 1024 * 1024
+const MAX_BYTES = 1024 * 1024
 const DELETED_AT_ONCE = 200
+
+/** What is kept of a key: its newest responses; older ones give way. */
+interface KeptLimits {
+  responses: number
+  bytes: number
+}
+
+const PER_KEY: KeptLimits = { responses: 1000, bytes: 128 * 1024 * 1024 }
 
 /** Owner of stored responses: the requesting key, in the tenant that it acted for. */
 export interface ResponseOwner {
@@ -26,6 +34,7 @@ export interface StoredResponse {
 
 interface StoredResponsesParts {
   ledger: Pick<Ledger, 'read' | 'free'>
+  perKey?: KeptLimits
   /** Unix time, milliseconds. */
   now: () => number
 }
@@ -57,12 +66,12 @@ export class StoredResponses {
    * cell that is not sound brings about.
    */
   async add({ input, response }: StoredResponse, owner: ResponseOwner): Promise<void> {
-    const { ledger, now } = this.#parts
+    const { ledger, now, perKey = PER_KEY } = this.#parts
     const at = now()
     const input_json = JSON.stringify(input)
     const response_json = JSON.stringify(response)
-    if (input_json.length + response_json.length > MAX_CHARS)
-      throw new ShoalError('payload_too_large', `it has more than ${MAX_CHARS} characters`)
+    if (Buffer.byteLength(input_json) + Buffer.byteLength(response_json) > MAX_BYTES)
+      throw new ShoalError('payload_too_large', `it has more than ${MAX_BYTES} bytes`)
     await ledger.free.write(async trx => {
       await trx
         .insertInto('stored_responses')
@@ -76,17 +85,7 @@ export class StoredResponses {
           response_json,
         })
         .execute()
-      const surplus = await trx
-        .selectFrom('stored_responses')
-        .select('id')
-        .where('key_id', '=', owner.keyId)
-        .orderBy('created_at', 'desc')
-        .limit(DELETED_AT_ONCE)
-        .offset(MAX_PER_KEY)
-        .execute()
-      if (surplus.length === 0) return
-      const ids = surplus.map(({ id }) => id)
-      await trx.deleteFrom('stored_responses').where('id', 'in', ids).execute()
+      await deleteSurplus(trx, owner.keyId, perKey)
     })
   }
 
@@ -110,16 +109,51 @@ const toResponse = ({ input_json, response_json }: StoredResponseRow): StoredRes
   response: JSON.parse(response_json),
 })
 
-/** Deletes responses whose time is over, some at a time. */
-export const deleteExpired = (ledger: Pick<Ledger, 'free'>, nowMs: number): Promise<unknown> =>
-  ledger.free.write(async trx => {
-    const rows = await trx
-      .selectFrom('stored_responses')
-      .select('id')
-      .where('expires_at', '<=', nowMs)
-      .limit(DELETED_AT_ONCE)
-      .execute()
-    if (rows.length === 0) return
-    const ids = rows.map(({ id }) => id)
-    await trx.deleteFrom('stored_responses').where('id', 'in', ids).execute()
-  })
+type Trx = Transaction<LedgerTables>
+
+/** Length of the two texts, which neither engine reads for it. */
+const storedBytes = sql<number>`octet_length(input_json) + octet_length(response_json)`
+
+/** Deletes the oldest responses of a key beyond its limits; the newest one always stays. */
+const deleteSurplus = async (trx: Trx, keyId: string, limits: KeptLimits): Promise<void> => {
+  const newestFirst = sql`order by created_at desc, id desc`
+  const ranked = trx
+    .selectFrom('stored_responses')
+    .select('id')
+    .select(sql<number>`row_number() over (${newestFirst})`.as('place'))
+    .select(sql<number>`sum(${storedBytes}) over (${newestFirst})`.as('bytes'))
+    .where('key_id', '=', keyId)
+    .as('ranked')
+  const surplus = trx
+    .selectFrom(ranked)
+    .select('id')
+    .where('place', '>', 1)
+    .where(({ eb, or }) => or([eb('place', '>', limits.responses), eb('bytes', '>', limits.bytes)]))
+  await trx.deleteFrom('stored_responses').where('id', 'in', surplus).execute()
+}
+
+/** Deletes responses whose time is over, and those of keys that have ended for good. */
+export const deleteEnded = async (ledger: Pick<Ledger, 'free'>, nowMs: number): Promise<void> => {
+  // some at a time, so that no transaction is long
+  while ((await ledger.free.write(trx => deleteSome(trx, nowMs))) === DELETED_AT_ONCE);
+}
+
+/** Number of responses that were deleted. */
+const deleteSome = async (trx: Trx, nowMs: number): Promise<number> => {
+  const endedKeys = trx
+    .selectFrom('keys')
+    .select('keys.id')
+    .where(({ eb, or }) =>
+      or([eb('revoked_at', 'is not', null), eb('keys.expires_at', '<=', nowMs)]),
+    )
+  const rows = await trx
+    .selectFrom('stored_responses')
+    .select('id')
+    .where(({ eb, or }) => or([eb('expires_at', '<=', nowMs), eb('key_id', 'in', endedKeys)]))
+    .limit(DELETED_AT_ONCE)
+    .execute()
+  if (rows.length === 0) return 0
+  const ids = rows.map(({ id }) => id)
+  await trx.deleteFrom('stored_responses').where('id', 'in', ids).execute()
+  return rows.length
+}

@@ -1,10 +1,17 @@
-import t from 'tap'
-import { StoredResponses } from '../../../../coordinator/gateway/responses/stored-responses.ts'
-import { openStore } from '../../../../coordinator/kernel/store/store.ts'
+import t, { type Test } from 'tap'
+import {
+  deleteEnded,
+  StoredResponses,
+} from '../../../../coordinator/gateway/responses/stored-responses.ts'
+import { openStore, type Store } from '../../../../coordinator/kernel/store/store.ts'
 import { DAY_MS } from '../../../../shared/time.ts'
 import { keyOfTier } from '../../../support/app.ts'
 import { endWithUsage } from '../../../support/cell.ts'
+import { openScene } from '../../../support/coordinator.ts'
 import { rig } from '../../../support/front-rig.ts'
+import { createStoreDatabase, postgresMissing } from '../../../support/postgres.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
+import { BY } from '../../kernel/store/temporary.ts'
 
 const message = (text: string) => ({
   id: 'msg_1',
@@ -14,9 +21,29 @@ const message = (text: string) => ({
   content: [{ type: 'output_text', text, annotations: [], logprobs: [] }],
 })
 
+const STORES = {
+  SQLite: { skip: false, open: (t: Test) => openStore(t.testdir()) },
+  PostgreSQL: {
+    skip: postgresMissing,
+    open: async (t: Test) => openStore(await createStoreDatabase(t), { pollMilliseconds: 20 }),
+  },
+} as const
+const onEachStore = (
+  title: string,
+  test: (t: Test, open: () => Promise<Store>) => Promise<void>,
+): void => {
+  for (const [name, { skip, open }] of Object.entries(STORES))
+    t.test(`${title} (${name})`, { skip }, t =>
+      test(t, async () => {
+        const store = await open(t)
+        t.teardown(() => store.close())
+        return store
+      }),
+    )
+}
+
 /** The real front and store before a cell that answers each request with a response of its own. */
-const start = async () => {
-  const store = await openStore(t.testdir())
+const start = async (t: Test, store: Store) => {
   const clock = { at: 1_800_000_000_000 }
   const storedResponses = new StoredResponses({ ledger: store.ledger, now: () => clock.at })
   let count = 0
@@ -44,7 +71,6 @@ const start = async () => {
       },
     },
   )
-  t.teardown(() => store.close())
   const at = (method: 'GET' | 'DELETE', id: string, key = 'pro-key') =>
     front.app.inject({
       method,
@@ -54,8 +80,8 @@ const start = async () => {
   return { ...front, at, clock, store }
 }
 
-t.test('a response is stored on request, continued, shown and deleted', async t => {
-  const { post, seen, at, clock } = await start()
+onEachStore('a response is stored on request, continued, shown and deleted', async (t, open) => {
+  const { post, seen, at, clock } = await start(t, await open())
   const ask = (more: object, key = 'pro-key') =>
     post(
       '/v1/responses',
@@ -95,4 +121,62 @@ t.test('a response is stored on request, continued, shown and deleted', async t 
   t.equal((await at('GET', 'resp_4')).statusCode, 404, 'too long to be stored')
   clock.at += 30 * DAY_MS
   t.equal((await at('GET', 'resp_2')).statusCode, 404, 'thirty days are over')
+})
+
+const OWNER = { keyId: 'key_a', tenantId: 'acme' }
+const responseOf = (id: string, text = '') =>
+  ({ input: [], response: { id, output: [message(text)] } }) as unknown as Parameters<
+    StoredResponses['add']
+  >[0]
+
+onEachStore('the oldest responses of a key give way to its newest', async (t, open) => {
+  const { ledger } = await open()
+  let at = 0
+  const perKey = { responses: 5, bytes: 10_000 }
+  const stored = new StoredResponses({ ledger, perKey, now: () => at })
+  const listIds = async () => {
+    const query = ledger.read.selectFrom('stored_responses').select('id').orderBy('created_at')
+    return (await query.where('key_id', '=', OWNER.keyId).execute()).map(({ id }) => id)
+  }
+  await stored.add(responseOf('other'), { ...OWNER, keyId: 'key_b' })
+  for (at = 1; at <= 7; at++) await stored.add(responseOf(`r${at}`), OWNER)
+  t.strictSame(await listIds(), ['r3', 'r4', 'r5', 'r6', 'r7'], 'five by number')
+  await stored.add(responseOf('long', 'ä'.repeat(4800)), OWNER)
+  t.strictSame(await listIds(), ['r7', 'long'], 'ten thousand bytes of UTF-8')
+  at++
+  await stored.add(responseOf('longer', 'x'.repeat(20_000)), OWNER)
+  t.strictSame(await listIds(), ['longer'], 'the newest one always stays')
+  at++
+  await Promise.all(
+    Array.from({ length: 20 }, (_, each) => stored.add(responseOf(`p${each}`), OWNER)),
+  )
+  t.equal((await listIds()).length, 5, 'also of twenty at once')
+  await t.rejects(stored.add(responseOf('p9'), { ...OWNER, keyId: 'key_b' }), 'an id that exists')
+  t.ok(await stored.find('other', { ...OWNER, keyId: 'key_b' }), 'those of other keys stay')
+})
+
+onEachStore('responses end after thirty days, however many they are', async (t, open) => {
+  const { ledger } = await open()
+  let at = 0
+  const stored = new StoredResponses({ ledger, now: () => at })
+  for (let each = 0; each < 450; each++) await stored.add(responseOf(`r${each}`), OWNER)
+  at = 1
+  await stored.add(responseOf('later'), OWNER)
+  await deleteEnded(ledger, 30 * DAY_MS)
+  const left = await ledger.read.selectFrom('stored_responses').select('id').execute()
+  t.strictSame(left, [{ id: 'later' }])
+})
+
+onEachStore('responses of a key are deleted when it is revoked', async (t, open) => {
+  const { keys, store, demo, storedResponses } = await openScene(t, { store: await open() })
+  const ids = [demo.pro, demo.free].map(async secret => (await keys.authenticate(secret))?.id ?? '')
+  const [revoked = '', other = ''] = await Promise.all(ids)
+  for (const keyId of [revoked, other])
+    await storedResponses.add(responseOf(`of ${keyId}`), { keyId, tenantId: 'demo' })
+  await keys.revoke(revoked, 'all', BY)
+  const left = await waitUntil('they are deleted', async () => {
+    const rows = await store.ledger.read.selectFrom('stored_responses').select('key_id').execute()
+    return rows.length < 2 && rows
+  })
+  t.strictSame(left, [{ key_id: other }])
 })
