@@ -11,13 +11,14 @@ import { DeviceHost } from '../../daemon/devices/device-host.ts'
 import { createDeviceId } from '../../devices/device-id.ts'
 import { newId } from '../../shared/ids.ts'
 import { envelope } from '../../shared/wire/envelope.ts'
+import { temporaryStore } from '../coordinator/kernel/store/temporary.ts'
 import { cellWith } from '../daemon/estop/scene.ts'
 import { silent } from './cell.ts'
 import { createCellBus } from './cell-bus.ts'
 import { openScene } from './coordinator.ts'
 import { announceDevices, createDeviceFacts } from './device-facts.ts'
 import { cart, FakeLink } from './fake-link.ts'
-import { surfacesOf } from './surfaces.ts'
+import { type Surface, surfacesOf } from './surfaces.ts'
 import { waitUntil } from './wait-until.ts'
 
 const CELLS = ['cell-1', 'Cell-1', 'rover-1'] as const
@@ -117,6 +118,8 @@ export const openReferenceGame = async (t: Test, plant = (_devices: Devices): vo
     busEnd: new AsyncDisposableStack(),
   })
   const scene = await openScene(t, {
+    // no rehearsal of free works, which other tests prove: it costs the game an eighth of its time
+    store: await temporaryStore(t, undefined, { hooks: {} }),
     swaps: new Map<OpenPart, OpenPart>([
       [openBroker, openGameBus],
       [openPipeline, (parts: PipelinePartParts) => openPipeline({ ...parts, countCall: () => {} })],
@@ -143,6 +146,9 @@ export const openReferenceGame = async (t: Test, plant = (_devices: Devices): vo
   }
   const key = scene.demo.operator
   const surfaces = surfacesOf({ app: scene.app, call } as never, key)
+  // sessions and conversations begin once, before calls are made at the same time
+  for (const { call: callSkill } of surfaces)
+    await callSkill('device-command', look('nothing'), { key, callKey: randomUUID() })
   const tally: ReferenceTally = {
     worlds: 0,
     devices: 0,
@@ -211,17 +217,30 @@ export const openReferenceGame = async (t: Test, plant = (_devices: Devices): vo
     if (first !== undefined)
       await scene.devices.setLabels(first.id, { name: 'rover-1', owner: PLAIN[0] ?? '' }, BY)
     const own = await createKey()
-    for (const reference of listReferences(announced, cellIds))
-      await check(reference, expected, own)
+    const asks = listReferences(announced, cellIds).flatMap(each => listAsks(each, expected, own))
+    // calls that must reach no device are made at once; their answers are checked one by one
+    const made = await Promise.allSettled(
+      asks.filter(({ reached }) => reached.length === 0).map(({ make }) => make()),
+    )
+    for (const each of made) if (each.status === 'rejected') throw each.reason
+    const noticed = await takeExecuted([])
+    if (noticed.length > 0) throw new Error(`a refused call reached ${JSON.stringify(noticed)}`)
+    for (const { make } of asks.filter(({ reached }) => reached.length > 0)) await make()
   }
 
-  const check = async (
+  /** Every call with one reference, on every surface. */
+  const listAsks = (
     reference: string,
     expected: readonly Expected[],
     emergencyKey: string,
-  ): Promise<void> => {
+  ): Ask[] => {
     const named = expected.filter(one => isNamedBy(one, reference)).map(({ id }) => id)
     const halted = expected.filter(one => isHaltedBy(one, reference))
+    const ids = halted.map(({ id }) => id)
+    const one = named.length === 1 ? named : []
+    const every = halted.flatMap(({ id, cells: on }) => on.map(() => id))
+    const ref = encodeURIComponent(reference)
+    const refusal = named.length > 1 ? 409 : 404
     const say = (what: string, of: unknown) => {
       const world = JSON.stringify(expected)
       return `${what} of ${JSON.stringify(reference)}: ${JSON.stringify(of)}; devices: ${world}`
@@ -232,83 +251,123 @@ export const openReferenceGame = async (t: Test, plant = (_devices: Devices): vo
       const [is, should] = [found, wanted].map(ids => JSON.stringify(ids.toSorted()))
       if (is !== should) throw new Error(say(what, { found, wanted }))
     }
-    const one = named.length === 1 ? named : []
-    const every = halted.flatMap(({ id, cells: on }) => on.map(() => id))
-    const ref = encodeURIComponent(reference)
-    const refusals = named.length > 1 ? [409] : [404]
-
-    for (const [what, ask] of [
-      ['run', () => call(key, 'POST', `/v1/devices/${ref}/commands`, { command: 'look' })],
-      ['skill', () => call(key, 'POST', '/v1/skills/device-command', look(reference))],
-    ] as const) {
-      const { status, json } = await ask()
-      expectSame(what, await takeExecuted(one), one)
-      if (one.length === 0 && !refusals.includes(status)) throw new Error(say(what, status))
+    const expectRefusal = (what: string, { status, json }: Answer) => {
+      if (status !== refusal) throw new Error(say(what, status))
       if (named.length > 1)
         for (const id of named.slice(0, 10))
           if (!json.error.message.includes(id)) throw new Error(say(what, json.error.message))
     }
-    const labelled = await call(key, 'PUT', `/v1/devices/${ref}/labels`, { labels: {} })
-    expectSame('label', labelled.status === 200 ? [labelled.json.device_id] : [], one)
-    const planned = await call(key, 'POST', `/v1/devices/${ref}/plan`, { command: 'look' })
-    expectSame('plan', planned.status === 200 ? [planned.json.device_id] : [], one)
-    const members = await scene.views.swarm.listMembers({ members: [reference] }).then(
-      () => one,
-      refused => (isAmbiguous(refused) ? [] : [String(refused)]),
-    )
-    expectSame('swarm', members, one)
+    /** Without devices in `reached`, the call is made beside all other such calls. */
+    const ask = (what: string, reached: readonly string[], make: () => Promise<void>): Ask => ({
+      reached,
+      make: async () => {
+        await make()
+        if (reached.length === 0) tally.calls++
+        else expectSame(what, await takeExecuted(reached), reached)
+      },
+    })
+    const answer = (
+      what: string,
+      find: () => Promise<string[]>,
+      wanted: readonly string[],
+    ): Ask => ({
+      reached: [],
+      make: async () => expectSame(what, await find(), wanted),
+    })
 
-    for (const [what, ask] of [
+    const looks = [
+      ['run', () => call(key, 'POST', `/v1/devices/${ref}/commands`, { command: 'look' })],
+      ['skill', () => call(key, 'POST', '/v1/skills/device-command', look(reference))],
+    ] as const
+    const stops = [
       ['stop', () => call(emergencyKey, 'POST', `/v1/devices/${ref}/stop`, {})],
       ['run stop', () => call(key, 'POST', `/v1/devices/${ref}/commands`, { command: 'stop' })],
-    ] as const) {
-      const { status, json } = await ask()
-      expectSame(what, await takeExecuted(every), every)
-      if (every.length === 0 && status !== 404) throw new Error(say(what, status))
-      if (halted.length > 1)
-        expectSame(
-          `outcomes of ${what}`,
-          json.devices.map((each: { device_id: string }) => each.device_id),
-          halted.map(({ id }) => id),
-        )
-    }
+    ] as const
     // the five of them in turn: each passes the same pipeline
-    const surface = surfaces[tally.references++ % surfaces.length]
-    if (surface !== undefined) {
-      const askBy = (input: object) => {
-        keepAlive()
-        return surface.call('device-command', input, { key, callKey: randomUUID() })
-      }
-      const stopped = await askBy(stop(reference))
-      expectSame(`stop by ${surface.name}: ${stopped}`, await takeExecuted(every), every)
-      const looked = await askBy(look(reference))
-      expectSame(`look by ${surface.name}: ${looked}`, await takeExecuted(one), one)
+    const surface = surfaces[tally.references++ % surfaces.length] as Surface
+    const askBy = async (input: object) => {
+      keepAlive()
+      await surface.call('device-command', input, { key, callKey: randomUUID() })
     }
-    const ids = halted.map(({ id }) => id)
-    const onCells = cells.filter(({ name, cellId }) => name === reference || cellId === reference)
+    const onCells = cells
+      .filter(({ name, cellId }) => name === reference || cellId === reference)
+      .map(({ cellId }) => cellId)
     const site = reference === SITE && expected.length > 0 ? [SITE] : []
-    for (const [wanted, targets] of [
-      [{ device: reference }, ids],
-      [{ cell: reference }, onCells.map(({ cellId }) => cellId)],
-      [{ site: reference }, site],
-      [{ target: reference }, [...ids, ...onCells.map(({ cellId }) => cellId), ...site]],
-    ] as const)
-      expectSame(`e-stop ${JSON.stringify(wanted)}`, await listTargets(wanted), targets)
-    for (const [at, { link }] of cells.entries()) {
-      const here = link.devices.map(({ deviceId, name }) => ({ deviceId, name, ...STOPPABLE }))
-      const { estop } = await cellWith(here)
-      const wanted = link.devices.filter(
-        ({ deviceId, name }) =>
-          deviceId === reference || name.toLowerCase() === reference.toLowerCase(),
-      )
-      expectSame(
-        `local e-stop on ${at}`,
-        estop.listDevices(reference).map(({ deviceId }) => deviceId),
-        wanted.map(({ deviceId }) => deviceId),
-      )
-    }
-    const shown = await call(key, 'GET', `/v1/devices/${ref}`)
-    if (shown.status === 200 && named.length > 0) expectSame('show', [shown.json.device_id], one)
+    return [
+      ...looks.map(([what, make]) =>
+        ask(what, one, async () => {
+          const made = await make()
+          if (one.length === 0) expectRefusal(what, made)
+        }),
+      ),
+      answer(
+        'label',
+        async () => idsOf(await call(key, 'PUT', `/v1/devices/${ref}/labels`, { labels: {} })),
+        one,
+      ),
+      answer(
+        'plan',
+        async () => idsOf(await call(key, 'POST', `/v1/devices/${ref}/plan`, { command: 'look' })),
+        one,
+      ),
+      answer(
+        'swarm',
+        () =>
+          scene.views.swarm.listMembers({ members: [reference] }).then(
+            () => [...one],
+            refused => (isAmbiguous(refused) ? [] : [String(refused)]),
+          ),
+        one,
+      ),
+      ...stops.map(([what, make]) =>
+        ask(what, every, async () => {
+          const { status, json } = await make()
+          if (every.length === 0 && status !== 404) throw new Error(say(what, status))
+          if (halted.length > 1)
+            expectSame(
+              `outcomes of ${what}`,
+              json.devices.map((each: { device_id: string }) => each.device_id),
+              ids,
+            )
+        }),
+      ),
+      ask(`stop by ${surface.name}`, every, () => askBy(stop(reference))),
+      ask(`look by ${surface.name}`, one, () => askBy(look(reference))),
+      ...(
+        [
+          [{ device: reference }, ids],
+          [{ cell: reference }, onCells],
+          [{ site: reference }, site],
+          [{ target: reference }, [...ids, ...onCells, ...site]],
+        ] as const
+      ).map(([wanted, targets]) =>
+        answer(`e-stop ${JSON.stringify(wanted)}`, () => listTargets(wanted), targets),
+      ),
+      ...cells.map(({ link }, at) =>
+        answer(`local e-stop on ${at}`, () => listStoppedHere(link, reference), [
+          ...link.devices
+            .filter(
+              ({ deviceId, name }) =>
+                deviceId === reference || name.toLowerCase() === reference.toLowerCase(),
+            )
+            .map(({ deviceId }) => deviceId),
+        ]),
+      ),
+      answer(
+        'show',
+        async () => {
+          const shown = await call(key, 'GET', `/v1/devices/${ref}`)
+          return named.length > 0 ? idsOf(shown) : []
+        },
+        named.length > 1 ? [] : one,
+      ),
+    ]
+  }
+
+  const listStoppedHere = async (link: FakeLink, reference: string): Promise<string[]> => {
+    const here = link.devices.map(({ deviceId, name }) => ({ deviceId, name, ...STOPPABLE }))
+    const { estop } = await cellWith(here)
+    return estop.listDevices(reference).map(({ deviceId }) => deviceId)
   }
 
   const listTargets = async (wanted: object): Promise<string[]> => {
@@ -326,6 +385,21 @@ export const openReferenceGame = async (t: Test, plant = (_devices: Devices): vo
 
 type Receive = (name: string, cellId: string, payload: Buffer) => unknown
 type OpenBus = (parts: object) => { bus: { publish: (...message: unknown[]) => Promise<void> } }
+
+interface Answer {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: fields are checked by the test
+  json: any
+}
+
+/** A call with a reference, whose answer it checks. */
+interface Ask {
+  /** Devices that must do something, once on each of their cells. */
+  reached: readonly string[]
+  make(): Promise<void>
+}
+
+const idsOf = ({ status, json }: Answer): string[] => (status === 200 ? [json.device_id] : [])
 
 const BY = { actor: 'test' }
 const READY = { state: 'ready' }
