@@ -35,7 +35,11 @@ export const main = async (argv: string[], env: Environment): Promise<void> => {
     if (command === undefined) return await run(argv, env)
     // a command needs a third of the modules of the service, and the service none of the commands
     const { administer } = await import('./surfaces/admin/administer.ts')
-    await administer({ program: PROGRAM, more: MORE, command }, argv, env)
+    await administer(
+      { schema: CoordinatorConfig, program: PROGRAM, more: MORE, command },
+      argv,
+      env,
+    )
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error
     process.stderr.write(`${PROGRAM}: ${error.message}\n`)
@@ -56,7 +60,10 @@ const isWhole = (flag: string): boolean =>
 /** The commands, one per line, for the help of the serving process. */
 const listCommands = async (env: Environment): Promise<string> => {
   const { createAdminProgram } = await import('./surfaces/admin/administer.ts')
-  const { commands } = createAdminProgram({ program: PROGRAM, more: MORE, command: 'help' }, env)
+  const { commands } = createAdminProgram(
+    { schema: CoordinatorConfig, program: PROGRAM, more: MORE, command: 'help' },
+    env,
+  )
   const width = Math.max(...commands.map(command => command.name().length)) + 2
   const lines = commands.map(each => `  ${each.name().padEnd(width)}${each.description()}`)
   return ['Commands, each with its own --help:', ...lines].join('\n')

@@ -22,7 +22,7 @@ const PRINTING = [
 
 export const describeCoordinator = (): ServiceProgram => {
   const program = createAdminProgram(
-    { program: 'shoal-coordinator', more: '', command: 'help' },
+    { schema: CoordinatorConfig, program: 'shoal-coordinator', more: '', command: 'help' },
     {},
   )
   return { program, alone: [...listConfigOptions(CoordinatorConfig), ...PRINTING] }

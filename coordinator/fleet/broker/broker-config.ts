@@ -48,3 +48,4 @@ export const BrokerConfig = z
     path: ['url'],
     error: 'passwords would be sent unencrypted: a broker that is not on loopback needs mqtts',
   })
+export type BrokerConfig = z.output<typeof BrokerConfig>

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
-import type { CoordinatorConfig } from '../../config.ts'
 import type { Secrets } from '../../kernel/secrets/secrets.ts'
 import { createEmbeddedBus } from './broker.ts'
+import type { BrokerConfig } from './broker-config.ts'
 import type { Bus, BusParts } from './bus.ts'
 import { brokerLogins, loadBrokerKey } from './logins.ts'
 
 /** Opens the configured bus. An external broker need not be reachable yet. */
 export const openBus = async (
-  config: CoordinatorConfig,
+  config: { broker: BrokerConfig },
   secrets: Pick<Secrets, 'ensure'>,
   parts: BusParts,
 ): Promise<Bus> => {
@@ -30,7 +30,7 @@ export const openBus = async (
 }
 
 export const loadLogins = async (
-  { broker }: Pick<CoordinatorConfig, 'broker'>,
+  { broker }: { broker: BrokerConfig },
   secrets: Pick<Secrets, 'ensure'>,
 ) =>
   brokerLogins({

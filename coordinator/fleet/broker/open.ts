@@ -1,4 +1,3 @@
-import type { CoordinatorConfig } from '../../config.ts'
 import { throttleById } from '../../kernel/base/at-most-every.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import type { Events } from '../../kernel/events/bus.ts'
@@ -8,6 +7,7 @@ import type { Store } from '../../kernel/store/store.ts'
 import type { Fleet } from '../cells/fleet.ts'
 import type { FleetListeners } from '../cells/open.ts'
 import type { CellAdmission } from '../enrolment/admission.ts'
+import type { BrokerConfig } from './broker-config.ts'
 import type { Bus, BusParts } from './bus.ts'
 import { openBus } from './open-bus.ts'
 
@@ -28,7 +28,7 @@ class Arrivals {
 }
 
 interface BrokerParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
-  config: CoordinatorConfig
+  config: { broker: BrokerConfig }
   store: Pick<Store, 'isShared'>
   replicas: Pick<Replicas, 'id'>
   secrets: Pick<Secrets, 'ensure'>

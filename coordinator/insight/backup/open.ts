@@ -1,10 +1,9 @@
 import { join } from 'node:path'
-import type { CoordinatorConfig } from '../../config.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import type { OpenQueue } from '../../kernel/queue/open.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { Schedules } from '../../kernel/schedules/schedules.ts'
-import { storePlaceOf } from '../../kernel/store/place.ts'
+import { type StoreConfig, storePlaceOf } from '../../kernel/store/place.ts'
 import { type Backup, listBackups } from './backup-catalogue.ts'
 import type { BackupSettings } from './backup-settings.ts'
 import type { ScheduledRequest } from './make-scheduled.ts'
@@ -19,7 +18,10 @@ interface BackupViews {
   }
 }
 
-type BackupConfig = Pick<CoordinatorConfig, 'state_dir' | 'store' | 'backup'>
+/** Settings of backups, and of the store that they are of. */
+export interface BackupConfig extends StoreConfig {
+  backup: BackupSettings
+}
 
 interface BackupParts extends Pick<Base, 'logger' | 'now'> {
   config: BackupConfig

@@ -3,17 +3,23 @@ import { resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { type Link, listLinks } from '../../../shared/mdns/links.ts'
 import { VERSION } from '../../../shared/version.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import type { Base } from '../base/base.ts'
 import { isLoopback } from '../base/is-loopback.ts'
 import { type PublishedLink, Publisher } from './publisher.ts'
 import type { Announcement } from './service-records.ts'
 
 interface PublishParts extends Pick<Base, 'stack' | 'schedules' | 'logger'> {
-  config: CoordinatorConfig
+  config: PublishConfig
   /** Address of the listener. */
   url: string
   shown: PresentedCertificate | undefined
+}
+
+interface PublishConfig {
+  name: string
+  state_dir: string
+  replica: { name?: string | undefined }
+  http: { publish: boolean; host: string }
 }
 
 /** What the listener presents. */
@@ -73,7 +79,7 @@ const createAnnouncement = (
 })
 
 /** The same after each start, and different for each coordinator of a network. */
-const createNodeId = ({ name, state_dir }: CoordinatorConfig): string =>
+const createNodeId = ({ name, state_dir }: PublishConfig): string =>
   `shoal-${hash('sha256', `${name}\n${resolve(state_dir)}`).slice(0, 12)}`
 
 /** Links that the listener accepts connections on, with the addresses at which it does. */

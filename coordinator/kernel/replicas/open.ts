@@ -1,15 +1,15 @@
 import { hostname } from 'node:os'
 import { newId } from '../../../shared/ids.ts'
 import { VERSION } from '../../../shared/version.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import type { Base } from '../base/base.ts'
 import type { Store } from '../store/store.ts'
 import { RegisteredReplicas } from './registered-replicas.ts'
+import type { ReplicaConfig } from './replica-config.ts'
 import type { Replicas } from './replicas.ts'
 import { createSoleReplica } from './sole-replica.ts'
 
 interface ReplicasParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
-  config: Pick<CoordinatorConfig, 'replica'>
+  config: { replica: ReplicaConfig }
   store: Pick<Store, 'ledger' | 'isShared'>
 }
 

@@ -1,8 +1,7 @@
-import type { CoordinatorConfig } from '../../config.ts'
 import type { Base } from '../base/base.ts'
 import { withChangeHook } from './change-hook.ts'
 import { StoreClock } from './clock.ts'
-import { storePlaceOf } from './place.ts'
+import { type StoreConfig, storePlaceOf } from './place.ts'
 import { probeStore, type StoreProbe } from './probe.ts'
 import { openStore, type Store, type StoreHooks, type StoreOptions } from './store.ts'
 
@@ -13,7 +12,7 @@ interface StoreWatchers extends Required<Pick<StoreOptions, 'observers'>> {
 }
 
 export interface StoreParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
-  config: Pick<CoordinatorConfig, 'state_dir' | 'store'>
+  config: StoreConfig
   figures: { store: StoreWatchers }
   /** Hooks around every change of the ledger, inside the measurement. */
   changeHooks: NonNullable<StoreHooks['ledger']>

@@ -1,21 +1,24 @@
 import { readFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import { isLoopback } from '../base/is-loopback.ts'
 import type { PostgresAddress } from './postgres/connection.ts'
+import type { StoreSettings } from './store-settings.ts'
 
 /** The place of a store: the folder of SQLite, or a PostgreSQL database. */
 export type StorePlace = string | PostgresAddress
+
+/** Settings that name the place. */
+export interface StoreConfig {
+  state_dir: string
+  store: StoreSettings
+}
 
 /**
  * The place that the configuration names. Throws `config_invalid` for a file that cannot be read.
  * Without `password_file` the driver looks where PostgreSQL's own clients do: PGPASSWORD, ~/.pgpass.
  */
-export const storePlaceOf = ({
-  state_dir,
-  store,
-}: Pick<CoordinatorConfig, 'state_dir' | 'store'>): StorePlace => {
+export const storePlaceOf = ({ state_dir, store }: StoreConfig): StorePlace => {
   const { url, password_file, ca_file, prepared } = store
   if (url === undefined) return state_dir
   const password = readSetting('store.password_file', password_file)?.trimEnd()

@@ -54,3 +54,4 @@ export const StoreSettings = z
     path: ['url'],
     error: 'only ?host=/folder may follow the name; TLS is always used for another machine',
   })
+export type StoreSettings = z.output<typeof StoreSettings>

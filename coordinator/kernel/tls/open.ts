@@ -1,7 +1,6 @@
-import type { CoordinatorConfig } from '../../config.ts'
 import { isLoopback } from '../base/is-loopback.ts'
 import type { CertificateParts, ServerIdentity } from './own-certificate.ts'
-import { loadServerIdentity } from './server-identity.ts'
+import { type IdentityConfig, loadServerIdentity } from './server-identity.ts'
 
 /** Properties of the listener: loopback only, and encrypted. */
 interface ListenerViews {
@@ -13,7 +12,7 @@ export const openTls = async ({
   config,
   secrets,
 }: {
-  config: CoordinatorConfig
+  config: IdentityConfig
   secrets: CertificateParts['secrets']
 }): Promise<{ shown: ServerIdentity | undefined; views: ListenerViews }> => {
   const shown = await loadServerIdentity(config, secrets)

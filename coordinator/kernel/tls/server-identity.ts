@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { hostname, networkInterfaces } from 'node:os'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import { isLoopback } from '../base/is-loopback.ts'
 import {
   type CertificateParts,
@@ -10,13 +9,28 @@ import {
   type ServerIdentity,
 } from './own-certificate.ts'
 
+/** Settings that say under which names the listener is reached. */
+export interface NamesConfig {
+  http: { host: string; allowed_hosts: readonly string[] }
+  public: { base_url?: string | undefined }
+}
+
+/** Settings that say what the listener presents. */
+export interface IdentityConfig extends NamesConfig {
+  state_dir: string
+  http: NamesConfig['http'] & {
+    tls_cert_file?: string | undefined
+    tls_key_file?: string | undefined
+  }
+}
+
 /**
  * Returns what the listener presents: the operator's files; without them, on any address other than
  * loopback, the coordinator's own certificate; on loopback undefined. Each call reads the files
  * again and renews a certificate that is due.
  */
 export const loadServerIdentity = async (
-  config: CoordinatorConfig,
+  config: IdentityConfig,
   secrets: CertificateParts['secrets'],
   now?: number,
 ): Promise<ServerIdentity | undefined> => {
@@ -34,7 +48,7 @@ const readPem = (path: string): Promise<string> =>
   })
 
 /** Lists every name and address under which clients may reach this machine. */
-export const listServerNames = ({ http, public: { base_url } }: CoordinatorConfig): string[] => {
+export const listServerNames = ({ http, public: { base_url } }: NamesConfig): string[] => {
   const names = [
     ...(base_url === undefined ? [] : [new URL(base_url).hostname]),
     ...http.allowed_hosts,

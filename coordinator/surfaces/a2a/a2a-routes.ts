@@ -11,7 +11,7 @@ import { type Count, runWithRefund } from '../../calls/invoke/count.ts'
 import type { OperationTasks } from '../../calls/tasks/operation-tasks.ts'
 import type { ReaderOf } from '../../calls/tasks/task-readers.ts'
 import type { Tasks } from '../../calls/tasks/tasks.ts'
-import type { CoordinatorConfig } from '../../config.ts'
+import type { SurfaceSettings } from '../http/public-config.ts'
 import { createStreamPlaces } from '../http/stream-places.ts'
 import { pureCard } from './agent-card.ts'
 import { cardParts, portOf } from './agent-routes.ts'
@@ -41,7 +41,7 @@ export interface A2aParts {
 }
 
 interface A2aRouteParts extends A2aParts {
-  config: CoordinatorConfig
+  config: SurfaceSettings
   registered: CardFacts
   count: Count
   onError: (code: ErrorCode) => void

@@ -2,15 +2,17 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import * as z from 'zod'
 import { VERSION } from '../../../shared/version.ts'
-import type { CoordinatorConfig } from '../../config.ts'
+import type { HttpConfig } from '../http/http-config.ts'
+import type { SurfaceSettings } from '../http/public-config.ts'
 import { publicUrls } from '../http/public-urls.ts'
 import type { Vitals } from '../metrics/vitals.ts'
+import type { A2aConfig } from './a2a-config.ts'
 import { agentCard, type CardParts, pureCard } from './agent-card.ts'
 import type { CardFacts } from './card-features.ts'
 import { cardRoutes } from './card-routes.ts'
 
 interface AgentRouteParts {
-  config: CoordinatorConfig
+  config: SurfaceSettings & { a2a: A2aConfig }
   registered: CardFacts
   /** Unix time, milliseconds. */
   now: () => number
@@ -67,12 +69,12 @@ export const agentRoutes: FastifyPluginAsync<AgentRouteParts> = async (
 }
 
 /** The port that was taken; known when the server listens. */
-export const portOf = (app: FastifyInstance, { http }: CoordinatorConfig): number =>
+export const portOf = (app: FastifyInstance, { http }: { http: HttpConfig }): number =>
   (app.server.address() as AddressInfo | null)?.port ?? http.port
 
 /** Parts of the card, with all skills or with those of one caller. */
 export const cardParts = (
-  config: CoordinatorConfig,
+  config: SurfaceSettings,
   registered: CardFacts,
   port: number,
 ): CardParts => {

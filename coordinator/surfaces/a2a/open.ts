@@ -3,7 +3,6 @@ import type { Pipeline } from '../../calls/invoke/invoke.ts'
 import { createOperationTasks, type OperationTasks } from '../../calls/tasks/operation-tasks.ts'
 import { type ReaderOf, taskReaders } from '../../calls/tasks/task-readers.ts'
 import { createTasks, type Tasks } from '../../calls/tasks/tasks.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import type { TaskViews, Views } from '../../kernel/declaration/context.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
@@ -11,6 +10,7 @@ import type { Events } from '../../kernel/events/bus.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
 import type { OpenQueue } from '../../kernel/queue/open.ts'
 import type { Store } from '../../kernel/store/store.ts'
+import type { A2aConfig } from './a2a-config.ts'
 import type { PushConfigs } from './push/push-configs.ts'
 import { pushQueue } from './push/push-queue.ts'
 
@@ -26,7 +26,7 @@ const DROP_SECONDS = 600
 interface TaskDomainParts
   extends Pick<Base, 'stack' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
-  config: Pick<CoordinatorConfig, 'a2a'>
+  config: { a2a: A2aConfig }
   store: Store
   events: Events
   /** Operations and skills. */

@@ -1,10 +1,10 @@
 import { Command, CommanderError } from 'commander'
+import type * as z from 'zod'
 import { formatCommandsFirst } from '../../../shared/commands-first.ts'
 import { loadConfig } from '../../../shared/config.ts'
 import { exitCode, ShoalError } from '../../../shared/errors.ts'
 import { lockState } from '../../../shared/state-lock.ts'
 import { rewordWrongValue } from '../../../shared/wrong-value.ts'
-import { CoordinatorConfig } from '../../config.ts'
 import { openSecrets } from '../../kernel/secrets/open-secrets.ts'
 import type { Secrets } from '../../kernel/secrets/secrets.ts'
 import { openSigning } from '../../kernel/signing/signing.ts'
@@ -13,6 +13,7 @@ import { openStore, requireStore, type Store } from '../../kernel/store/store.ts
 import { loadServerIdentity } from '../../kernel/tls/server-identity.ts'
 import { publicUrls } from '../http/public-urls.ts'
 import { addAdminCommands } from './admin.ts'
+import type { AdminConfig } from './admin-config.ts'
 import { addBackupCommands } from './backup.ts'
 import { addBrokerCommands } from './broker.ts'
 import { localActor, type RunAlone, silentLogger } from './on-store.ts'
@@ -44,6 +45,8 @@ const runLocked = async <T>(stateDir: string, run: () => Promise<T>): Promise<T>
 }
 
 interface AdminCall {
+  /** Configuration of the serving process. */
+  schema: z.ZodObject & z.ZodType<AdminConfig>
   /** Name of this program. */
   program: string
   /** Line after a wrong usage. */
@@ -66,7 +69,7 @@ export const administer = async (
 
 /** The store is found as the serving process finds it: same file, environment and flags. */
 export const createAdminProgram = (
-  { program: name, more, command }: AdminCall,
+  { schema, program: name, more, command }: AdminCall,
   env: Environment,
 ): Command => {
   const program = new Command(name)
@@ -85,15 +88,15 @@ export const createAdminProgram = (
       outputError: (text, write) => write(`${name}: ${formatUsageError(text)}\n`),
     })
     .exitOverride()
-  const readConfig = (): CoordinatorConfig => {
+  const readConfig = (): AdminConfig => {
     const flags = Object.entries(program.opts<Record<string, string>>())
       .filter(([name]) => name in PLACE_FLAGS)
       .flatMap(([name, value]) => [PLACE_FLAGS[name] ?? '', value])
-    const loaded = loadConfig({ program: name, schema: CoordinatorConfig, argv: flags, env })
+    const loaded = loadConfig({ program: name, schema, argv: flags, env })
     if (loaded.action !== 'run') throw new ShoalError('config_invalid', 'invalid configuration')
     return loaded.config
   }
-  const readStoreConfig = (): CoordinatorConfig => {
+  const readStoreConfig = (): AdminConfig => {
     const config = readConfig()
     requireStore(storePlaceOf(config))
     return config

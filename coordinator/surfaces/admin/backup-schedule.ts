@@ -5,13 +5,13 @@ import { parseDocument } from 'yaml'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { PrintableRows } from '../../../shared/print.ts'
 import { replaceFile } from '../../../shared/replace-file.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import { listBackups, listSurplus } from '../../insight/backup/backup-catalogue.ts'
 import { BackupSettings } from '../../insight/backup/backup-settings.ts'
 import { backupFolderOf } from '../../insight/backup/open.ts'
+import type { AdminConfig } from './admin-config.ts'
 
 interface ScheduleParts {
-  config: () => CoordinatorConfig
+  config: () => AdminConfig
   env: Record<string, string | undefined>
   print: (value: PrintableRows) => void
   /** Value of `--config`. */
@@ -62,7 +62,7 @@ const parseCount = (text: string): number => {
 
 const OPTIONS = { paused: true, timezone: 'UTC' } as const
 
-const describe = async (config: CoordinatorConfig) => {
+const describe = async (config: AdminConfig) => {
   const { schedule, keep, passphrase_file, recipients } = config.backup
   const folder = backupFolderOf(config)
   const backups = await listBackups(folder)

@@ -3,7 +3,6 @@ import { type Command, Option } from 'commander'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Format, formatOutput, type PrintableRows } from '../../../shared/print.ts'
 import { readHiddenLine } from '../../../shared/read-hidden-line.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import { BACKUP_NAME } from '../../insight/backup/backup-catalogue.ts'
 import { createBackup } from '../../insight/backup/create-backup.ts'
 import { backupFolderOf } from '../../insight/backup/open.ts'
@@ -13,6 +12,7 @@ import { restoreBackup } from '../../insight/backup/restore-backup.ts'
 import type { OpenWith } from '../../insight/backup/seal.ts'
 import { verifyBackup } from '../../insight/backup/verify-backup.ts'
 import { storePlaceOf } from '../../kernel/store/place.ts'
+import type { AdminConfig } from './admin-config.ts'
 import { addScheduleCommand } from './backup-schedule.ts'
 import type { RunAlone } from './on-store.ts'
 
@@ -23,7 +23,7 @@ interface KeyFlags {
 }
 
 interface BackupCommandParts {
-  config: () => CoordinatorConfig
+  config: () => AdminConfig
   env: Record<string, string | undefined>
   runAlone: RunAlone
   write?: (text: string) => void
@@ -126,7 +126,7 @@ const identityOption = () =>
 
 type Environment = BackupCommandParts['env']
 
-const readSealWith = async (flags: KeyFlags, settings: CoordinatorConfig, env: Environment) => {
+const readSealWith = async (flags: KeyFlags, settings: AdminConfig, env: Environment) => {
   const isTyped = flags.passphraseFile !== undefined || Boolean(env.SHOAL_BACKUP_PASSPHRASE)
   const recipients = flags.recipient ?? (isTyped ? [] : settings.backup.recipients)
   if (recipients.length > 0) return { recipients }
@@ -137,7 +137,7 @@ const readSealWith = async (flags: KeyFlags, settings: CoordinatorConfig, env: E
 /** The passphrase is never an argument, which other users of the machine could read. */
 const readPassphrase = async (
   { passphraseFile }: KeyFlags,
-  { backup }: CoordinatorConfig,
+  { backup }: AdminConfig,
   env: Environment,
   { isNew = false } = {},
 ): Promise<string | undefined> => {

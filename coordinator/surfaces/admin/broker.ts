@@ -2,19 +2,19 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Command, Option } from 'commander'
 import { formatOutput } from '../../../shared/print.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import { mosquittoFiles } from '../../fleet/broker/mosquitto-files.ts'
 import { loadLogins } from '../../fleet/broker/open-bus.ts'
 import type { OpenedSecrets } from '../../kernel/secrets/open-secrets.ts'
 import { storePlaceOf } from '../../kernel/store/place.ts'
 import { openStore, type Store } from '../../kernel/store/store.ts'
+import type { AdminConfig } from './admin-config.ts'
 
 const DEFAULT_URL = 'mqtt://127.0.0.1:1883'
 
 /** Commands about a broker outside. Its passwords are derived from a secret in the store. */
 export const addBrokerCommands = (
   program: Command,
-  config: () => CoordinatorConfig,
+  config: () => AdminConfig,
   openSecrets: (store: Store) => Promise<OpenedSecrets>,
   write: (text: string) => void = text => void process.stdout.write(text),
 ): void => {
@@ -40,7 +40,7 @@ export const addBrokerCommands = (
 
 const writeFiles = (
   folder: string,
-  config: CoordinatorConfig,
+  config: AdminConfig,
   logins: Awaited<ReturnType<typeof loadLogins>>,
 ): { file: string }[] => {
   const { hostname, port } = new URL(config.broker.url ?? DEFAULT_URL)

@@ -2,17 +2,17 @@ import type { Command } from 'commander'
 import { formatOutput } from '../../../shared/print.ts'
 import { acceptPolicy } from '../../access/gates/accept-policy.ts'
 import { configuredPolicy } from '../../access/gates/policies.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { insertEvents, newEventOf } from '../../kernel/events/event-rows.ts'
 import { sourceOf } from '../../kernel/events/open.ts'
 import { storePlaceOf } from '../../kernel/store/place.ts'
 import { openStore } from '../../kernel/store/store.ts'
+import type { AdminConfig } from './admin-config.ts'
 
 /** Commands about the policy. They need the configuration, which names the file. */
 export const addPolicyCommands = (
   program: Command,
-  config: () => CoordinatorConfig,
+  config: () => AdminConfig,
   actor: () => Actor,
   write: (text: string) => void = text => void process.stdout.write(text),
 ): void => {

@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Format, formatOutput } from '../../../shared/print.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import { runInMaintenance } from '../../kernel/replicas/maintenance.ts'
 import { copyStore } from '../../kernel/store/copy.ts'
 import { type StorePlace, storePlaceOf } from '../../kernel/store/place.ts'
 import { openStore, type Store } from '../../kernel/store/store.ts'
+import type { AdminConfig } from './admin-config.ts'
 import { type OpenSigningKey, requireIntactAudit } from './audit.ts'
 import type { RunAlone } from './on-store.ts'
 
@@ -15,7 +15,7 @@ type EngineName = (typeof ENGINES)[number]
 /** Commands about the store as a whole. They need the configuration, which names both places. */
 export const addStoreCommands = (
   program: Command,
-  config: () => CoordinatorConfig,
+  config: () => AdminConfig,
   { sign, runAlone }: { sign: OpenSigningKey; runAlone: RunAlone },
   write: (text: string) => void = text => void process.stdout.write(text),
 ): void => {
@@ -44,7 +44,7 @@ export const addStoreCommands = (
     )
 }
 
-const placeOf = (name: EngineName, config: CoordinatorConfig): StorePlace => {
+const placeOf = (name: EngineName, config: AdminConfig): StorePlace => {
   if (name === 'sqlite') return config.state_dir
   if (config.store.url !== undefined) return storePlaceOf(config)
   throw new ShoalError('config_invalid', 'store.url must name the PostgreSQL database')

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Key } from '../../access/keys/key.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import type { HttpFigures } from '../metrics/http-figures.ts'
 import { type AuthParts, findKey, keyRefusal, presentedKey, resolveTenant } from './auth.ts'
@@ -14,6 +13,7 @@ import { type GrowBody, type HttpExchange, newExchange, readBody } from './excha
 import { parseJsonBody, SCHEMA_DEPTH } from './json-body.ts'
 import { watchAnswer } from './measure.ts'
 import { isOllamaPath } from './ollama/ollama-error.ts'
+import type { ListenerSettings } from './public-config.ts'
 import { putInFront, type RequestHandler } from './put-in-front.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { headerCheck } from './safety.ts'
@@ -27,7 +27,7 @@ declare module 'fastify' {
 }
 
 interface DirectRouterParts extends AuthParts {
-  config: CoordinatorConfig
+  config: ListenerSettings
   figures: HttpFigures
   bodies: Budgets['requestBodies']
   logger: Pick<Logger, 'error'>

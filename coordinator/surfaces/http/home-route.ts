@@ -2,15 +2,15 @@ import type { AddressInfo } from 'node:net'
 import type { FastifyPluginAsync } from 'fastify'
 import { VERSION } from '../../../shared/version.ts'
 import { modelsOfTier } from '../../access/quota/tier-models.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import { createHealthReader, type HealthParts } from './health.ts'
 import { homePage } from './home-page.ts'
+import type { SurfaceSettings } from './public-config.ts'
 import { publicUrls } from './public-urls.ts'
 import { accepts, PAGE_POLICY } from './published.ts'
 import type { RouteDocs } from './route-docs.ts'
 
 interface HomeParts extends Omit<HealthParts, 'findReadinessFault'> {
-  config: CoordinatorConfig
+  config: SurfaceSettings
 }
 
 const HOME: RouteDocs = {

@@ -72,3 +72,4 @@ export const HttpConfig = z.strictObject({
       'Time after SIGTERM in which requests are still served while another coordinator lives: more than a balancer takes to notice.',
     ),
 })
+export type HttpConfig = z.output<typeof HttpConfig>

@@ -1,5 +1,7 @@
 import type { Catalogue } from '../../../shared/catalogue.ts'
-import type { CoordinatorConfig } from '../../config.ts'
+import type { TierSettings } from '../../access/quota/tiers.ts'
+import type { CascadeConfig } from '../../gateway/cascade/cascade-steps.ts'
+import type { RoutingConfig } from '../../gateway/dispatch/routing-config.ts'
 import type { Embeddings } from '../../insight/knowledge/embeddings.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import { createEmbeddings } from './ask-embeddings.ts'
@@ -9,7 +11,7 @@ import { Inference, type InferenceParts } from './inference.ts'
 interface AskModelParts
   extends Pick<Base, 'logger' | 'now'>,
     Pick<InferenceParts, 'answerMemory' | 'lanes' | 'fleet' | 'quota' | 'usage' | 'running'> {
-  config: CoordinatorConfig
+  config: { tiers: TierSettings; cascade: CascadeConfig; routing: RoutingConfig }
   catalogue: Catalogue
   keys: { hold: InferenceParts['hold'] }
   figures: { inference: InferenceParts['figures'] }

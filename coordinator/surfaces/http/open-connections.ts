@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify'
-import type { CoordinatorConfig } from '../../config.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import { countDescriptors, readDescriptorLimit } from '../../kernel/budgets/descriptors.ts'
+import type { LimitsConfig } from '../../kernel/budgets/limits-config.ts'
 import type { Figures } from '../metrics/figures.ts'
 import { acceptConnections } from './accept-connections.ts'
 import { Connections } from './connections.ts'
+import type { HttpConfig } from './http-config.ts'
 import type { RunningAnswers } from './running.ts'
 import { TrustedProxies } from './trusted-proxies.ts'
 
@@ -17,7 +18,7 @@ const FREE_DESCRIPTORS = 32
 const MADE_WAY = 32
 
 interface ConnectionParts extends Pick<Base, 'schedules' | 'logger' | 'nowMs'> {
-  config: Pick<CoordinatorConfig, 'http' | 'limits'>
+  config: { http: HttpConfig; limits: LimitsConfig }
   app: FastifyInstance
   budgets: Pick<Budgets, 'connections' | 'reserveConnections'>
   figures: Pick<Figures, 'http'>

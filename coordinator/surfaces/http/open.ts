@@ -8,16 +8,16 @@ import Fastify, {
   LogController,
 } from 'fastify'
 import type { Logger } from 'pino'
-import type { CoordinatorConfig } from '../../config.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import { sendError, toShoalError } from './errors.ts'
+import type { ListenerSettings } from './public-config.ts'
 import { refuseSocket } from './refuse-socket.ts'
 import { RunningAnswers } from './running.ts'
 import { newRequestId, serverLimits } from './safety.ts'
 import { TrustedProxies } from './trusted-proxies.ts'
 
 interface ServerParts {
-  config: CoordinatorConfig
+  config: ListenerSettings
   logger: Logger
   /** Certificate chain and private key, PEM; plain HTTP without. */
   shown?: { cert: string; key: string } | undefined

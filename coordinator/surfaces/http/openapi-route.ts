@@ -1,15 +1,15 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyPluginAsync } from 'fastify'
 import * as z from 'zod'
-import type { CoordinatorConfig } from '../../config.ts'
 import { docsPage } from './docs-page.ts'
 import { type OpenApiDocument, openApi } from './openapi.ts'
+import type { ListenerSettings } from './public-config.ts'
 import { publicUrls } from './public-urls.ts'
 import { publishedRoute } from './published.ts'
 import type { DocumentedRoute, RouteDocs } from './route-docs.ts'
 
 interface OpenApiParts {
-  config: CoordinatorConfig
+  config: ListenerSettings
   routes: readonly DocumentedRoute[]
 }
 

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
-import type { CoordinatorConfig } from '../../config.ts'
 import { isLoopback } from '../../kernel/base/is-loopback.ts'
+import type { ListenerSettings } from './public-config.ts'
 
 /** The addresses that are published, without a slash at the end; `mcp` has one. */
 export interface PublicUrls {
@@ -12,7 +12,7 @@ export interface PublicUrls {
 }
 
 /** Configured addresses, else those of the listener. `port` is the bound one. */
-export const publicUrls = (config: CoordinatorConfig, port: number): PublicUrls => {
+export const publicUrls = (config: ListenerSettings, port: number): PublicUrls => {
   const { base_url, a2a_url, mcp_url, docs_url, portal_url } = config.public
   const base = trimSlashes(base_url ?? listenerUrl(config, port))
   return {
@@ -29,7 +29,7 @@ const trimSlashes = (url: string): string => url.replace(/\/+$/, '')
 const ANY_ADDRESS = /^(0\.0\.0\.0|::|\[::\])$/
 
 /** URL of the listener. Plain HTTP is allowed only on loopback; see the configuration. */
-const listenerUrl = ({ http }: CoordinatorConfig, port: number): string => {
+const listenerUrl = ({ http }: ListenerSettings, port: number): string => {
   const name = ANY_ADDRESS.test(http.host) ? (http.allowed_hosts[0] ?? hostname()) : http.host
   const plain = isLoopback(http.host) && http.tls_cert_file === undefined
   const host = name.includes(':') && !name.startsWith('[') ? `[${name}]` : name

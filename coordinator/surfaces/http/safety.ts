@@ -5,11 +5,11 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { randomId } from '../../../shared/ids.ts'
 import { JSON_TYPE } from '../../../shared/json-type.ts'
 import { HEADER_REQUEST_ID } from '../../../shared/wire/link.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import { isLoopback } from '../../kernel/base/is-loopback.ts'
 import { listServerNames } from '../../kernel/tls/server-identity.ts'
 import { parseJsonBody } from './json-body.ts'
 import { outcome } from './outcome.ts'
+import type { ListenerSettings } from './public-config.ts'
 import { normaliseAddress } from './trusted-proxies.ts'
 import { isUpgrade } from './upgrades.ts'
 
@@ -24,7 +24,7 @@ export const requestId = ({ headers }: Pick<IncomingMessage, 'headers'>): string
 }
 
 /** Time and size limits of the listener; Fastify's own have no time limit. */
-export const serverLimits = ({ http }: CoordinatorConfig) =>
+export const serverLimits = ({ http }: ListenerSettings) =>
   ({
     bodyLimit: http.body_limit_bytes,
     requestTimeout: http.request_timeout_seconds * 1000,
@@ -43,7 +43,7 @@ export const serverLimits = ({ http }: CoordinatorConfig) =>
   }) satisfies FastifyHttpOptions<Server>
 
 /** Names a request may carry in Host: those that our own certificate is for. */
-export const allowedHosts = (config: CoordinatorConfig): ReadonlySet<string> =>
+export const allowedHosts = (config: ListenerSettings): ReadonlySet<string> =>
   new Set(listServerNames(config).map(name => (name.includes(':') ? `[${name}]` : name)))
 
 /** Host of a request target in absolute form, which counts instead of Host (RFC 9112, 3.2.2). */
@@ -72,7 +72,7 @@ declare module 'fastify' {
  * `ignoresHost` any Host is allowed, and none.
  */
 export const headerCheck = (
-  config: CoordinatorConfig,
+  config: ListenerSettings,
 ): ((request: IncomingMessage, ignoresHost?: boolean) => void) => {
   const hosts = allowedHosts(config)
   const requireKnown = (host: string, request: IncomingMessage): void => {
@@ -105,26 +105,24 @@ const ownAddress = ({ socket }: IncomingMessage): string | undefined => {
  * Checks on every request before its handler: one allowed Host (against DNS rebinding), one
  * Authorization, and a JSON body of bounded size and depth.
  */
-export const safety = fp(
-  async (app: FastifyInstance, { config }: { config: CoordinatorConfig }) => {
-    const check = headerCheck(config)
-    app.addHook('onRequest', (request, _reply, done) =>
-      outcome(() => check(request.raw, request.routeOptions.config.ignoresHost), done),
-    )
+export const safety = fp(async (app: FastifyInstance, { config }: { config: ListenerSettings }) => {
+  const check = headerCheck(config)
+  app.addHook('onRequest', (request, _reply, done) =>
+    outcome(() => check(request.raw, request.routeOptions.config.ignoresHost), done),
+  )
 
-    app.removeAllContentTypeParsers()
-    app.addContentTypeParser(
-      JSON_TYPE,
-      { parseAs: 'buffer' },
-      (_request: FastifyRequest, bytes: Buffer, done) => {
-        let body: unknown
-        outcome(
-          () => {
-            body = parseJsonBody(bytes)
-          },
-          error => (error === undefined ? done(null, body) : done(error)),
-        )
-      },
-    )
-  },
-)
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    JSON_TYPE,
+    { parseAs: 'buffer' },
+    (_request: FastifyRequest, bytes: Buffer, done) => {
+      let body: unknown
+      outcome(
+        () => {
+          body = parseJsonBody(bytes)
+        },
+        error => (error === undefined ? done(null, body) : done(error)),
+      )
+    },
+  )
+})

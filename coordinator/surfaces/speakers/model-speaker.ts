@@ -3,13 +3,14 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Key } from '../../access/keys/key.ts'
 import type { Quota } from '../../access/quota/quota.ts'
 import { modelsOfTier } from '../../access/quota/tier-models.ts'
+import type { TierSettings } from '../../access/quota/tiers.ts'
+import type { ConversationsConfig } from '../../agents/conversations/conversations-config.ts'
 import {
   callerKey,
   type SpeakerReply,
   type SpeakerTurn,
 } from '../../agents/conversations/speaker.ts'
 import { chatLines } from '../../agents/conversations/transcript.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
 import type { Context } from '../../kernel/declaration/context.ts'
 import type { AskModel } from '../http/ask-model.ts'
@@ -28,7 +29,7 @@ const ATTEMPTS = 4
 const RETRY_AFTER_SECONDS = 15
 
 export interface ModelSpeakerParts {
-  config: Pick<CoordinatorConfig, 'conversations' | 'tiers'>
+  config: { conversations: ConversationsConfig; tiers: TierSettings }
   catalogue: Catalogue
   askModel: AskModel
   fleet: Pick<Fleet, 'serves'>

@@ -1,10 +1,11 @@
 import type { Catalogue } from '../../../shared/catalogue.ts'
 import type { Quota } from '../../access/quota/quota.ts'
+import type { TierSettings } from '../../access/quota/tiers.ts'
 import { openAgentCredentials } from '../../agents/conversations/agent-credentials.ts'
 import { Conversations } from '../../agents/conversations/conversations.ts'
+import type { ConversationsConfig } from '../../agents/conversations/conversations-config.ts'
 import { RemoteAgents } from '../../agents/conversations/remote-agent.ts'
 import type { Pipeline } from '../../calls/invoke/invoke.ts'
-import type { CoordinatorConfig } from '../../config.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import type { ConversationViews } from '../../kernel/declaration/context.ts'
@@ -12,6 +13,7 @@ import type { Skill } from '../../kernel/declaration/skill.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
 import { ownAddresses } from '../../kernel/outbound/open.ts'
+import type { Outbound } from '../../kernel/outbound/outbound-config.ts'
 import { createSender } from '../../kernel/outbound/sender.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { AskModel } from '../http/ask-model.ts'
@@ -22,7 +24,7 @@ import { createSpeakers } from './speakers.ts'
 interface SpeakerDomainParts
   extends Pick<Base, 'stack' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
-  config: CoordinatorConfig
+  config: { conversations: ConversationsConfig; outbound: Outbound; tiers: TierSettings }
   catalogue: Catalogue
   /** Environment of the process, which may hold credentials for agents. */
   env: Record<string, string | undefined>
