@@ -2,7 +2,13 @@ import type { JobKind } from '../queue/job-kind.ts'
 
 type Limits = Pick<
   JobKind,
-  'maxAttempts' | 'backOff' | 'concurrency' | 'timeoutSeconds' | 'leaseSeconds' | 'keptDays'
+  | 'maxAttempts'
+  | 'countsLosses'
+  | 'backOff'
+  | 'concurrency'
+  | 'timeoutSeconds'
+  | 'leaseSeconds'
+  | 'keptDays'
 >
 
 /** Limits of every job that sends to an address given by a user. */
@@ -11,6 +17,8 @@ export const deliveryLimits = (config: {
   retry_first_seconds: number
 }): Limits => ({
   maxAttempts: config.max_attempts,
+  // the target has not answered: several kills in a row must not cost it the message
+  countsLosses: false,
   backOff: { firstSeconds: config.retry_first_seconds, factor: 4, maxSeconds: 3600 },
   concurrency: 32,
   timeoutSeconds: 60,

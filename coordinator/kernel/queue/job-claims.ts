@@ -19,20 +19,22 @@ interface ClaimedJobs {
 /**
  * Claims due jobs of one kind, the most urgent first, in one conditional UPDATE, so that only one
  * of several workers gets each, and others get other jobs at the same time. A job whose lease
- * expired is due again; one that has used up its attempts that way is given up.
+ * expired is due again; one that has used up its attempts that way is given up, where that counts.
  */
 export const claimJobs = async (
   { free, skipLocked }: Pick<Ledger, 'free' | 'skipLocked'>,
   kind: JobKind,
   { limit, worker, now }: { limit: number; worker: string; now: number },
 ): Promise<ClaimedJobs> => {
+  const lossCount = kind.countsLosses === false ? 0 : 1
   // materialized, so that the rows are chosen and locked once
   const claim = sql<Selectable<JobRow>>`
     with due as materialized (
       select seq from jobs where kind = ${kind.kind} and state in ('queued', 'running')
         and due_at <= ${now} order by priority desc, seq limit ${limit} ${skipLocked})
     update jobs set state = 'running', worker = ${worker}, fence = fence + 1,
-      attempts = attempts + 1, due_at = ${now + kind.leaseSeconds * 1000}, changed_at = ${now}
+      attempts = attempts + case state when 'running' then ${lossCount} else 1 end,
+      due_at = ${now + kind.leaseSeconds * 1000}, changed_at = ${now}
     where due_at <= ${now} and seq in (select seq from due)
     returning *`
   const { rows } = await free.write(trx => claim.execute(trx))

@@ -35,6 +35,11 @@ export interface JobKind<P extends z.ZodType = z.ZodType> {
   account(payload: z.output<P>): JobAccount
   /** Number of attempts before a job is given up. */
   maxAttempts: number
+  /**
+   * True when an attempt counts although its worker was lost, as for work that could end the process;
+   * true when absent.
+   */
+  countsLosses?: boolean
   backOff: BackOff
   /** Maximum number of simultaneous attempts in one process. */
   concurrency: number

@@ -221,6 +221,27 @@ t.test('a lease', async t => {
     t.strictSame(outcomes, ['w2 done', 'w1 lost'])
   })
 
+  t.test('that expired costs no attempt where losses do not count', async t => {
+    const begun: number[] = []
+    const kind = testKind({
+      maxAttempts: 1,
+      countsLosses: false,
+      run: async (_payload, { job: { attempts } }) => {
+        begun.push(attempts)
+        if (begun.length < 4) await new Promise(() => {})
+      },
+    })
+    const { queue, work, waitForStates, clock } = await queueScene(t, [kind])
+    await queue.add(job(1))
+    for (let lost = 0; lost < 4; lost++) {
+      work({ id: `w${lost}` })
+      await waitForStates(() => begun.length === lost + 1)
+      clock.now += 30_000
+    }
+    await waitForStates(areAllDone)
+    t.strictSame(begun, [1, 1, 1, 1])
+  })
+
   t.test('that expired with every attempt ends as a dead letter', async t => {
     const kind = testKind({ maxAttempts: 1, run: () => new Promise(() => {}) })
     const { queue, work, waitForStates, clock } = await queueScene(t, [kind])
