@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import { wait as realWait, type Wait } from '../../../shared/wait.ts'
+import { lookUntil } from '../../../shared/look-until.ts'
+import type { Wait } from '../../../shared/wait.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import { type CommandRecord, laneOf, openStatesUpTo } from './command.ts'
@@ -22,6 +23,8 @@ export interface CommandTurnsParts extends Pick<CommandAdmissionParts, 'verbs'> 
   now: () => number
   logger: Pick<Logger, 'warn'>
   wait?: Wait
+  /** Monotonic clock in milliseconds. */
+  nowMs?: () => number
 }
 
 /**
@@ -71,12 +74,11 @@ export class CommandTurns {
   }
 
   async #waitForAnswers(ids: readonly string[]): Promise<void> {
-    const { wait = realWait } = this.#parts
+    const { wait, nowMs } = this.#parts
     const { signal } = this.#closing
-    for (let waitedMs = 0; waitedMs < LONGEST_MS && !signal.aborted; waitedMs += LOOK_MS) {
-      if (!(await this.#isAnyUnanswered(ids).catch(() => true))) return
-      await wait(LOOK_MS, signal)
-    }
+    const look = async () =>
+      (await this.#isAnyUnanswered(ids).catch(() => true)) ? undefined : 'answered'
+    await lookUntil(look, { everyMs: LOOK_MS, timeoutMs: LONGEST_MS, signal, wait, nowMs })
   }
 
   /** Acks that this coordinator has heard count before the store has them. */

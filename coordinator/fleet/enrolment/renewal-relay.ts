@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { lookUntil } from '../../../shared/look-until.ts'
 import type { Wait } from '../../../shared/wait.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
@@ -66,10 +67,9 @@ export class RenewalRelay {
       await bumpRevision(trx, 'cells')
     })
     const { signal } = new AbortController()
-    for (let left = TAKEN_WITHIN_MS; left > 0; left -= LOOK_MS) {
-      await wait(LOOK_MS, signal)
-      if (!(await this.#isPending(cellId))) return true
-    }
+    const look = async () => ((await this.#isPending(cellId)) ? undefined : 'taken')
+    const limits = { everyMs: LOOK_MS, timeoutMs: TAKEN_WITHIN_MS, signal, wait }
+    if ((await lookUntil(look, limits)) !== undefined) return true
     return !(await this.#remove(cellId))
   }
 

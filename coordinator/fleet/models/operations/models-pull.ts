@@ -1,7 +1,7 @@
 import { isDownloaded } from '../../../../shared/catalogue.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { lookUntil } from '../../../../shared/look-until.ts'
 import { NOT_TAKEN_UP } from '../../../../shared/not-taken-up.ts'
-import { wait } from '../../../../shared/wait.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { CellRef } from '../../cells/cell-field.ts'
@@ -52,16 +52,15 @@ const findTargets = async (
   cellId: string | undefined,
 ): Promise<string[]> => {
   if (cellId !== undefined) return [cellId]
-  for (let waitedMs = 0; ; waitedMs += LOOK_MS) {
+  const look = async () => {
     const { cells } = describeModel(context, model)
-    const able = cells.filter(({ state }) => state !== null).map(({ cell_id }) => cell_id)
-    const isComplete = !cells.some(({ reason }) => reason === NOT_TAKEN_UP)
-    if (isComplete || waitedMs >= TAKE_UP_MS || context.signal.aborted) {
-      if (able.length > 0) return able
-      throw createNowhereError(model, cells)
-    }
-    await wait(LOOK_MS, context.signal)
+    return cells.some(({ reason }) => reason === NOT_TAKEN_UP) ? undefined : cells
   }
+  const limits = { everyMs: LOOK_MS, timeoutMs: TAKE_UP_MS, signal: context.signal }
+  const cells = (await lookUntil(look, limits)) ?? describeModel(context, model).cells
+  const able = cells.filter(({ state }) => state !== null).map(({ cell_id }) => cell_id)
+  if (able.length === 0) throw createNowhereError(model, cells)
+  return able
 }
 
 const MAX_NAMED = 3

@@ -1,5 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { lookUntil } from '../../../../shared/look-until.ts'
 import { NOT_TAKEN_UP } from '../../../../shared/not-taken-up.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { engineReports } from '../../cells/cell.ts'
@@ -13,9 +13,9 @@ type Standing = Pick<
 
 const LOOK_MS = 200
 /** Time that cells get to take up a model and to open its file. */
-const LOOKS = 35
-/** Looks after which a model that is not loaded counts as one that its first request loads. */
-const COLD_LOOKS = 15
+const SETTLE_MS = 7000
+/** Time after which a model that is not loaded counts as one that its first request loads. */
+const COLD_MS = 3000
 
 /**
  * Waits until the connected cells know whether they can open a model that was added, for seconds at
@@ -24,14 +24,24 @@ const COLD_LOOKS = 15
  * @throws ShoalError invalid_request
  */
 export const settleModel = async (context: Context, id: string): Promise<void> => {
-  for (let look = 0; look < LOOKS; look++) {
+  const look = async (waitedMs: number) => {
     const { cells, weights } = describeModel(context, id)
     const isFile = weights.startsWith('/')
-    const verdict = judgeStandings(cells, isFile && look < COLD_LOOKS)
-    if (verdict === 'kept') return
-    if (verdict === 'refused') return refuse(context, id, cells)
-    await pause(LOOK_MS, undefined, { signal: context.signal })
+    const verdict = judgeStandings(cells, isFile && waitedMs < COLD_MS)
+    return verdict === 'open' ? undefined : { verdict, cells }
   }
+  const settled = await lookWithin(context, look)
+  if (settled?.verdict === 'refused') await refuse(context, id, settled.cells)
+}
+
+/** @throws the reason of the signal when the caller has left */
+const lookWithin = async <T>(
+  { signal }: Pick<Context, 'signal'>,
+  look: (waitedMs: number) => Promise<T | undefined>,
+): Promise<T | undefined> => {
+  const answer = await lookUntil(look, { everyMs: LOOK_MS, timeoutMs: SETTLE_MS, signal })
+  if (answer === undefined) signal.throwIfAborted()
+  return answer
 }
 
 /** @param waitsForCold true while the file of a model that is not loaded may still be looked at */
@@ -55,8 +65,7 @@ const canOpen = ({ state, memory_bytes }: Standing): boolean =>
 const refuse = async (context: Context, id: string, cells: readonly Standing[]): Promise<void> => {
   await context.models.change({ act: 'remove', id }, context.actor)
   // what they report of it now must not be taken for a report of the next try
-  for (let look = 0; look < LOOKS && isReported(context, id); look++)
-    await pause(LOOK_MS, undefined, { signal: context.signal })
+  await lookWithin(context, async () => (isReported(context, id) ? undefined : 'forgotten'))
   const reason = cells.find(({ refused }) => refused)?.reason ?? 'no reason given'
   throw new ShoalError('invalid_request', `${id} is not added, as no cell can open it: ${reason}`, {
     param: 'source',

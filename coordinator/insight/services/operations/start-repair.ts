@@ -1,5 +1,5 @@
+import { lookUntil } from '../../../../shared/look-until.ts'
 import { HOUR_MS } from '../../../../shared/time.ts'
-import { wait } from '../../../../shared/wait.ts'
 import { REPAIR_FLOW } from '../../../agents/flows/flow.ts'
 import { starterOf } from '../../../agents/flows/operations/starter.ts'
 import type { FlowRun } from '../../../agents/flows/run.ts'
@@ -54,12 +54,13 @@ const waitForRequest = async (
   runId: string,
   { flows, signal }: Pick<Context, 'flows' | 'signal'>,
 ): Promise<string | undefined> => {
-  for (let waitedMs = 0; waitedMs <= ASKED_WITHIN_MS && !signal.aborted; waitedMs += LOOK_MS) {
+  const look = async () => {
     const [call] = await flows.calls(runId)
-    if (call?.gateRequestId !== undefined || call?.endedAt !== undefined) return call.gateRequestId
-    await wait(LOOK_MS, signal)
+    const isAnswered = call?.gateRequestId !== undefined || call?.endedAt !== undefined
+    return isAnswered ? call : undefined
   }
-  return undefined
+  const limits = { everyMs: LOOK_MS, timeoutMs: ASKED_WITHIN_MS, signal }
+  return (await lookUntil(look, limits))?.gateRequestId
 }
 
 const isCurrent = ({ endedAt }: FlowRun, now: number): boolean =>

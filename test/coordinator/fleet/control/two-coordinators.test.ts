@@ -1,5 +1,6 @@
 import t, { type Test } from 'tap'
 import type { Cell } from '../../../../coordinator/fleet/cells/cell.ts'
+import { CommandTurns } from '../../../../coordinator/fleet/control/command-turns.ts'
 import { createCommands } from '../../../../coordinator/fleet/control/commands.ts'
 import { openControl } from '../../../../coordinator/fleet/control/open.ts'
 import type { EnrolledCell } from '../../../../coordinator/fleet/enrolment/cell.ts'
@@ -98,6 +99,30 @@ t.test('a caller that waits at the creator learns at once what another has store
   await two.commands.acknowledge(CELL, ack(id, 'succeeded'))
   await two.commands.close()
   t.match(await one.commands.get(id), { state: 'succeeded' })
+})
+
+t.test('the turn of a command is waited for by time, however long a look takes', async t => {
+  const { one, two, world } = await scene(t)
+  const first = await one.commands.create(open, BY)
+  const clock = { nowMs: 0, waits: 0 }
+  const turns = new CommandTurns(
+    {
+      ledger: two.store.ledger,
+      replicas: two.replicas,
+      verbs: () => [...VERBS],
+      now: () => world.now,
+      logger: silent,
+      wait: async () => void clock.waits++,
+      nowMs: () => {
+        clock.nowMs += 1000
+        return clock.nowMs
+      },
+    },
+    { get: () => undefined },
+  )
+  const turn = await turns.find({ ...first, id: newId('cmd'), fence: first.fence + 1 })
+  await turn?.()
+  t.equal(clock.waits, 3, 'looks of a second fill the three seconds')
 })
 
 t.test('an ack that both coordinators hear is audited once', async t => {
