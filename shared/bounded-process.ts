@@ -4,8 +4,10 @@ interface BoundedProcessParts {
   /** Program: it sends a message when it is loaded, then one answer to each order. */
   file: URL
   heapMb: number
-  /** Time without an order after which the process ends, because it takes memory. */
-  idleMs: number
+  /** Time without an order after which the process ends, because it takes memory; never by default. */
+  idleMs?: number
+  /** First message to the program, which it receives before it says that it is loaded. */
+  setup?: unknown
 }
 
 /**
@@ -70,12 +72,13 @@ export class BoundedProcess<Order, Answer> {
 
   #leave(): void {
     this.#waiting--
-    if (this.#waiting > 0) return
+    const { idleMs } = this.#parts
+    if (this.#waiting > 0 || idleMs === undefined) return
     const stop = async (): Promise<void> => {
       const child = await this.#child
       if (child !== undefined && this.#waiting === 0) this.#stop(child)
     }
-    this.#idle = setTimeout(() => void stop().catch(() => {}), this.#parts.idleMs).unref()
+    this.#idle = setTimeout(() => void stop().catch(() => {}), idleMs).unref()
   }
 
   #stop(child: ChildProcess): void {
@@ -85,7 +88,7 @@ export class BoundedProcess<Order, Answer> {
 }
 
 /** Resolves when the modules of the program are loaded, which the time of an order leaves out. */
-const startChild = async ({ file, heapMb }: BoundedProcessParts): Promise<ChildProcess> => {
+const startChild = async ({ file, heapMb, setup }: BoundedProcessParts): Promise<ChildProcess> => {
   const { PATH = '', NODE_COMPILE_CACHE } = process.env
   const child = fork(file, {
     execArgv: [`--max-old-space-size=${heapMb}`],
@@ -95,9 +98,10 @@ const startChild = async ({ file, heapMb }: BoundedProcessParts): Promise<ChildP
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   })
   const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-  const fail = (): void => reject(new Error('the process for documents ended at its start'))
+  const fail = (): void => reject(new Error('the bounded process ended at its start'))
   // the listener of errors stays: the channel of a killed process reports one
   child.once('message', resolve).once('exit', fail).on('error', reject)
+  if (setup !== undefined) child.send(setup as object, error => error && reject(error))
   await promise
   child.off('exit', fail)
   letGo(child)

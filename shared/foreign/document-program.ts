@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../errors.ts'
+import { endWithParent } from '../parent-watch.ts'
 import { DocumentError, limitsOf, type Reading } from './document.ts'
 import { findExcess } from './find-excess.ts'
 import { findJsonExcess } from './find-json-excess.ts'
@@ -63,4 +64,5 @@ process.on('message', (order: DocumentOrder) => {
   )
 })
 process.on('disconnect', () => process.exit())
+endWithParent()
 answer('ready')

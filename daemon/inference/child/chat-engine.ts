@@ -12,7 +12,7 @@ import { isScored } from './prompt-scores.ts'
 import { echoPrompt, emptyAnswer, rawPrompt } from './raw-prompt.ts'
 import type { Slot } from './slot.ts'
 import { pickSlot } from './slots.ts'
-import { TemplateThread } from './template-thread.ts'
+import { TemplateProcess } from './template-process.ts'
 import { type ModelTokenizer, tokenizePieces } from './tokens.ts'
 import { createTooLongError, type UnservableError } from './unservable-error.ts'
 
@@ -20,7 +20,7 @@ import { createTooLongError, type UnservableError } from './unservable-error.ts'
 export class ChatEngine {
   readonly #model: LlamaModel
   readonly #mostCharacters: number
-  readonly #template: TemplateThread
+  readonly #template: TemplateProcess
   readonly #tokenizer: ModelTokenizer<number>
   readonly #slots: Slot[]
   readonly #batching: BatchScheduler
@@ -30,7 +30,7 @@ export class ChatEngine {
     model: LlamaModel,
     batching: BatchScheduler,
     slots: Slot[],
-    template: TemplateThread,
+    template: TemplateProcess,
     { contextLength }: LoadOrder,
   ) {
     this.#model = model
@@ -140,12 +140,12 @@ const createPromptTooLongError = (
 const openTemplate = async (
   model: LlamaModel,
   { contextLength }: LoadOrder,
-): Promise<TemplateThread> => {
+): Promise<TemplateProcess> => {
   const source = model.fileInfo.metadata.tokenizer.chat_template
   if (source === undefined) throw new Error('the weights carry no chat template')
   const { bosString, eosString } = model.tokens
   const variables = { bos_token: bosString ?? '', eos_token: eosString ?? '' }
-  return TemplateThread.open({
+  return TemplateProcess.open({
     source,
     variables,
     maxCharacters: mostCharacters(model, contextLength),

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { Template } from '@huggingface/jinja'
 import { LlamaVocabularyType, type Token } from 'node-llama-cpp'
 import t from 'tap'
@@ -5,8 +7,9 @@ import { ChatTemplate } from '../../../daemon/inference/child/chat-template.ts'
 import { detokenizer } from '../../../daemon/inference/child/model.ts'
 import { type Piece, renderPrompt } from '../../../daemon/inference/child/prompt.ts'
 import { spellOutTools } from '../../../daemon/inference/child/spelled-tools.ts'
-import { TemplateThread } from '../../../daemon/inference/child/template-thread.ts'
+import { TemplateProcess } from '../../../daemon/inference/child/template-process.ts'
 import type { PlainMessage, PlainTool } from '../../../daemon/inference/protocol.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const VARIABLES = { bos_token: '', eos_token: '' }
 const CHATML =
@@ -183,15 +186,23 @@ t.test('white space at the ends of words in tools is kept', async t => {
 t.test(
   'a template that loops or fills the memory is ended, and the next prompt renders',
   async t => {
-    // more than the young generation of the test's process, which a thread shares by its flags
-    const limits = { heapMb: 160, maxSeconds: 2 }
+    const limits = { heapMb: 64, maxSeconds: 2 }
     const open = (source: string) =>
-      TemplateThread.open({ source, variables: VARIABLES, maxCharacters: 1000 }, limits)
+      TemplateProcess.open({ source, variables: VARIABLES, maxCharacters: 1000 }, limits)
     const loop = (body: string) =>
       `{% for a in range(99999) %}{% for b in range(99999) %}${body}{% endfor %}{% endfor %}`
-    const tooMuch = { message: /takes more than 2 s or 160 MB/ }
+    const tooMuch = { message: /takes more than 2 s or 64 MB/ }
     await t.rejects(open(loop('')), tooMuch)
     await t.rejects(open(loop('{{ range(9999) | join }}')), tooMuch)
+    // one allocation that does not fit, which ends a process whose thread makes it
+    const grown = (more: string) =>
+      `{% set ns = namespace(x='a,a,a,a,') %}{% for i in range(22) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}${more}`
+    for (const hostile of [
+      '{{ range(99999999) | join }}',
+      grown("{{ ns.x.split(',') | length }}"),
+      grown("{{ ns.x | replace('a', ns.x) }}"),
+    ])
+      await t.rejects(open(hostile), tooMuch, hostile)
 
     const isLast = (text: string) => `{% if messages[-1]['content'] == '${text}' %}`
     const long = `${isLast('\n')}{% for a in range(2000) %}x{% endfor %}{% endif %}`
@@ -203,3 +214,37 @@ t.test(
     await t.rejects(template.render([user('\n')], 'n'), { code: 'context_length_exceeded' })
   },
 )
+
+t.test('a template that loops ends with its killed engine', async t => {
+  const file = new URL('../../../daemon/inference/child/template-process.ts', import.meta.url)
+  const source = '{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}'
+  const data = JSON.stringify({ source, variables: VARIABLES, maxCharacters: 1000 })
+  const program = `
+    import { TemplateProcess } from '${file}'
+    await TemplateProcess.open(${data}, { heapMb: 64, maxSeconds: 60 })`
+  const engine = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  t.teardown(() => engine.kill('SIGKILL'))
+  const listChildren = () =>
+    readFileSync(`/proc/${engine.pid}/task/${engine.pid}/children`, 'utf8').trim()
+  await waitUntil('the template loops', () => isLooping(listChildren()))
+  const child = listChildren()
+  engine.kill('SIGKILL')
+  await waitUntil('the template has ended', () => !isRunning(child))
+})
+
+/** True when a process has used a second of CPU, which takes more than its start. */
+const isLooping = (pid: string): boolean => pid !== '' && readTicks(pid) > 100
+
+const readTicks = (pid: string): number =>
+  Number(readFileSync(`/proc/${pid}/stat`, 'utf8').split(' ')[13])
+
+/** A process that has ended and that nobody has waited for has no command line. */
+const isRunning = (pid: string): boolean => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
+  } catch {
+    return false
+  }
+}

@@ -1,12 +1,13 @@
-import { parentPort, workerData } from 'node:worker_threads'
+import { endWithParent } from '../../../shared/parent-watch.ts'
 import type { PlainMessage, PlainTool } from '../protocol.ts'
 import type { CallShape } from '../tool-syntax.ts'
 import { ChatTemplate, type Rendered } from './chat-template.ts'
 import type { TemplateVariables } from './prompt.ts'
 import { UnservableError } from './unservable-error.ts'
 
-/* Thread of `template-thread.ts`: renders the chat template of a model, which is foreign code. */
+/* Program of `template-process.ts`: renders the chat template of a model, which is foreign code. */
 
+/** First message to the program. */
 export interface TemplateData {
   source: string
   variables: TemplateVariables
@@ -30,23 +31,24 @@ export type TemplateAnswer =
   | { refusal: Pick<UnservableError, 'code' | 'message' | 'param'> }
   | { fault: string }
 
-const { source, variables, maxCharacters } = workerData as TemplateData
-let template: ChatTemplate | undefined
-
-const answer = (order: TemplateOrder): TemplateAnswer => {
-  try {
-    template ??= new ChatTemplate(source, variables)
-    if (order.type === 'load') return { callShape: template.callShape }
-    return { rendered: requireShort(template.render(order.messages, order.nonce, order.tools)) }
-  } catch (error) {
-    if (!(error instanceof UnservableError)) return { fault: (error as Error).message }
-    const { code, message, param } = error
-    return { refusal: { code, message, param } }
+const createAnswerer = ({ source, variables, maxCharacters }: TemplateData) => {
+  let template: ChatTemplate | undefined
+  return (order: TemplateOrder): TemplateAnswer => {
+    try {
+      template ??= new ChatTemplate(source, variables)
+      if (order.type === 'load') return { callShape: template.callShape }
+      const rendered = template.render(order.messages, order.nonce, order.tools)
+      return { rendered: requireShort(rendered, maxCharacters) }
+    } catch (error) {
+      if (!(error instanceof UnservableError)) return { fault: (error as Error).message }
+      const { code, message, param } = error
+      return { refusal: { code, message, param } }
+    }
   }
 }
 
 /** A text that no context can hold is not worth its way to the tokenizer. */
-const requireShort = (rendered: Rendered): Rendered => {
+const requireShort = (rendered: Rendered, maxCharacters: number): Rendered => {
   const characters = rendered.pieces.reduce((sum, { text }) => sum + text.length, 0)
   if (characters <= maxCharacters) return rendered
   throw new UnservableError(
@@ -56,5 +58,12 @@ const requireShort = (rendered: Rendered): Rendered => {
   )
 }
 
-parentPort?.on('message', (order: TemplateOrder) => parentPort?.postMessage(answer(order)))
-parentPort?.postMessage('loaded')
+const send = (message: TemplateAnswer | 'loaded'): void => void process.send?.(message)
+
+process.once('message', (setup: TemplateData) => {
+  const answer = createAnswerer(setup)
+  process.on('message', (order: TemplateOrder) => send(answer(order)))
+  send('loaded')
+})
+process.on('disconnect', () => process.exit())
+endWithParent()

@@ -1,33 +1,33 @@
-import { BoundedThread } from '../../../shared/bounded-thread.ts'
+import { BoundedProcess } from '../../../shared/bounded-process.ts'
 import type { PlainMessage, PlainTool } from '../protocol.ts'
 import type { Rendered } from './chat-template.ts'
-import type { TemplateAnswer, TemplateData, TemplateOrder } from './template-worker.ts'
+import type { TemplateAnswer, TemplateData, TemplateOrder } from './template-program.ts'
 import { UnservableError } from './unservable-error.ts'
 
-const FILE = new URL('template-worker.ts', import.meta.url)
+const FILE = new URL('template-program.ts', import.meta.url)
 
 /** Bounds of one rendering, far above what a template needs: a long conversation takes milliseconds. */
 const TEMPLATE_LIMITS = { heapMb: 128, maxSeconds: 5 }
 
 /**
- * The chat template of a model in a thread of its own: weights may come from anybody, and a template
- * is a program that may loop or fill the memory. The thread stays, so that a prompt waits for none.
+ * The chat template of a model in a process of its own: weights may come from anybody, and a template
+ * is a program that may loop or fill the memory. The process stays, so that a prompt waits for none.
  */
-export class TemplateThread {
+export class TemplateProcess {
   readonly #limits: typeof TEMPLATE_LIMITS
-  readonly #thread: BoundedThread<TemplateOrder, TemplateAnswer>
+  readonly #process: BoundedProcess<TemplateOrder, TemplateAnswer>
 
   private constructor(data: TemplateData, limits: typeof TEMPLATE_LIMITS) {
     this.#limits = limits
-    this.#thread = new BoundedThread({ file: FILE, heapMb: limits.heapMb, workerData: data })
+    this.#process = new BoundedProcess({ file: FILE, heapMb: limits.heapMb, setup: data })
   }
 
   /** @throws when the template cannot be parsed, or cannot render one plain message within its bounds */
   static async open(
     data: TemplateData,
     limits: typeof TEMPLATE_LIMITS = TEMPLATE_LIMITS,
-  ): Promise<TemplateThread> {
-    const opened = new TemplateThread(data, limits)
+  ): Promise<TemplateProcess> {
+    const opened = new TemplateProcess(data, limits)
     const answer = await opened.#ask({ type: 'load' })
     if (answer === undefined) throw new Error(opened.#describeExcess())
     if ('fault' in answer) throw new Error(answer.fault)
@@ -50,7 +50,7 @@ export class TemplateThread {
   }
 
   #ask(order: TemplateOrder): Promise<TemplateAnswer | undefined> {
-    return this.#thread.ask(order, this.#limits.maxSeconds)
+    return this.#process.ask(order, this.#limits.maxSeconds)
   }
 
   #describeExcess(): string {
