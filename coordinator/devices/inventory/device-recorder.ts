@@ -1,7 +1,9 @@
 import type { Logger } from 'pino'
+import { ShoalError } from '../../../shared/errors.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
-import { isPresent } from '../../fleet/cells/presence.ts'
+import { isGone, isPresent } from '../../fleet/cells/presence.ts'
 import { readTold } from '../../fleet/cells/presence-rows.ts'
+import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
@@ -19,7 +21,7 @@ import {
   readClaims,
   readDevices,
 } from './device-rows.ts'
-import { judgeDevice } from './judge-device.ts'
+import { describeTakeOver, judgeDevice, type TakeOver } from './judge-device.ts'
 import { knowsDevices, listChangedClaims, listClaims, suspendClaims } from './list-claims.ts'
 
 interface RecorderParts {
@@ -153,6 +155,7 @@ export class DeviceRecorder {
         before: before.get(id),
         claims: claims.get(id) ?? [],
         isConnected,
+        isGone: each => isGone(presence.get(each) ?? 'unknown'),
         now: now(),
       }),
     )
@@ -164,6 +167,23 @@ export class DeviceRecorder {
       trx,
       judged.flatMap(one => one.events),
     )
+    for (const { takeOver } of judged) if (takeOver) await this.#audit(trx, takeOver)
     afterCommit(trx, onChange)
+  }
+
+  /** An audit that is broken holds no device back; its event tells of the take-over then. */
+  async #audit(trx: SealedTrx, takeOver: TakeOver): Promise<void> {
+    const { device } = takeOver
+    await appendAudit(trx, {
+      actor: 'coordinator',
+      at: this.#parts.now(),
+      action: 'device.take_over',
+      subject: device.id,
+      outcome: 'done',
+      details: { name: device.facts.name, ...describeTakeOver(takeOver) },
+    }).catch(error => {
+      if (!(error instanceof ShoalError) || error.code !== 'audit_broken') throw error
+      this.#parts.logger.warn({ device: device.id, reason: error.message }, 'take-over not audited')
+    })
   }
 }

@@ -13,7 +13,7 @@ export interface DeviceClaim {
 /** A device of the fleet, as all coordinators agree on it. Times are unix milliseconds. */
 export interface Device {
   id: string
-  /** Cell that it belongs to: of those that announce it, the connected one that has it longest. */
+  /** Cell that it belongs to: the first that announced it, until that one is known to be away. */
   cellId: string
   /** Other cells that announce it. */
   alsoOn: string[]

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Cell } from '../../fleet/cells/cell.ts'
 import type { FleetListeners } from '../../fleet/cells/open.ts'
-import { isPresent } from '../../fleet/cells/presence.ts'
+import { isGone, isPresent } from '../../fleet/cells/presence.ts'
 import type { ToldPresence } from '../../fleet/cells/told-presence.ts'
 import type { Device } from './device.ts'
 import type { DeviceRecorder } from './device-recorder.ts'
@@ -62,8 +62,8 @@ export const listMisjudged = (
 ): Set<string> => {
   const isConnected = (cellId: string): boolean => isPresent(presence.of(cellId) ?? 'unknown')
   const wrong = devices.filter(({ cellId, alsoOn, facts, isAvailable }) => {
-    const isHere = isConnected(cellId)
-    return isAvailable !== (facts.available && isHere) || (!isHere && alsoOn.some(isConnected))
+    const isAway = isGone(presence.of(cellId) ?? 'unknown') && alsoOn.some(isConnected)
+    return isAway || isAvailable !== (facts.available && isConnected(cellId))
   })
   return new Set(wrong.map(({ cellId }) => cellId))
 }

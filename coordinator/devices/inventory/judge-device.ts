@@ -8,6 +8,16 @@ interface Judgement {
   device: Device | undefined
   /** Events of the change. */
   events: EventDraft[]
+  /** Change of the cell that the device belongs to; undefined where it stays. */
+  takeOver?: TakeOver | undefined
+}
+
+/** A device that another cell has taken over. */
+export interface TakeOver {
+  device: Device
+  from: string
+  /** `offline` when the cell before is known to be away, `withdrawn` when it announces it no more. */
+  reason: 'offline' | 'withdrawn'
 }
 
 interface Inputs {
@@ -16,6 +26,8 @@ interface Inputs {
   before: Device | undefined
   claims: readonly DeviceClaim[]
   isConnected: (cellId: string) => boolean
+  /** True for a cell that is known to be away, not only silent. */
+  isGone: (cellId: string) => boolean
   /** Unix milliseconds. */
   now: number
 }
@@ -42,18 +54,44 @@ export const judgeDevice = (inputs: Inputs): Judgement => {
     changedAt: now,
     goneAt: undefined,
   }
+  const takeOver = findTakeOver(before, device, claims)
+  const taken = takeOver ? [eventOf('taken_over', device, describeTakeOver(takeOver))] : []
   if (before === undefined || before.goneAt !== undefined)
-    return { device, events: [eventOf('added', device)] }
+    return { device, events: [eventOf('added', device), ...taken], takeOver }
   if (isDeepStrictEqual({ ...before, changedAt: now }, device)) return NOTHING
-  return { device, events: listChanges(before, device) }
+  return { device, events: [...taken, ...listChanges(before, device)], takeOver }
 }
 
-/** Connected cells first, and of those the one that has announced it longest. */
+const findTakeOver = (
+  before: Device | undefined,
+  device: Device,
+  claims: readonly DeviceClaim[],
+): TakeOver | undefined => {
+  if (before === undefined || before.cellId === device.cellId) return undefined
+  const isClaimed = claims.some(({ cellId }) => cellId === before.cellId)
+  return { device, from: before.cellId, reason: isClaimed ? 'offline' : 'withdrawn' }
+}
+
+/** Facts of a take-over for its event and the audit. */
+export const describeTakeOver = ({ device, from, reason }: TakeOver) => ({
+  from_cell_id: from,
+  to_cell_id: device.cellId,
+  reason,
+})
+
+/**
+ * The cell that has the device keeps it until it is known to be away: no other one takes it over from
+ * a cell that is only silent. Of the others, the connected one comes first that has announced it
+ * longest.
+ */
 const rankClaims = (inputs: Inputs): DeviceClaim[] => {
-  const { isConnected } = inputs
+  const { before, isConnected, isGone } = inputs
+  const isKept = (cellId: string): boolean => cellId === before?.cellId && !isGone(cellId)
   return listRightful(inputs).sort(
     (a, b) =>
+      Number(isKept(b.cellId)) - Number(isKept(a.cellId)) ||
       Number(isConnected(b.cellId)) - Number(isConnected(a.cellId)) ||
+      Number(b.cellId === before?.cellId) - Number(a.cellId === before?.cellId) ||
       a.since - b.since ||
       (a.cellId < b.cellId ? -1 : 1),
   )
@@ -88,18 +126,24 @@ const listChanges = (before: Device, device: Device): EventDraft[] => {
 /** Names of what has changed, apart from availability, which has its own events. */
 const listChangedNames = (before: Device, device: Device): string[] => {
   const { available: _, reason: _reason, ...facts } = device.facts
-  const changed = Object.entries({ ...facts, kind: device.kind, cell_id: device.cellId })
+  const changed = Object.entries({
+    ...facts,
+    kind: device.kind,
+    cell_id: device.cellId,
+    also_on: device.alsoOn,
+  })
   const earlier: Readonly<Record<string, unknown>> = {
     ...before.facts,
     kind: before.kind,
     cell_id: before.cellId,
+    also_on: before.alsoOn,
   }
   return changed
     .filter(([name, value]) => !isDeepStrictEqual(value, earlier[name]))
     .map(([name]) => name)
 }
 
-type Happening = 'added' | 'removed' | 'available' | 'unavailable' | 'changed'
+type Happening = 'taken_over' | 'added' | 'removed' | 'available' | 'unavailable' | 'changed'
 
 export const eventOf = (what: Happening, device: Device, more: object = {}): EventDraft => ({
   type: `shoal.device.${what}`,

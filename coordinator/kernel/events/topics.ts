@@ -44,7 +44,7 @@ export const EVENT_TOPICS: readonly Topic[] = [
     prefix: 'shoal.device.',
     audience: 'operator',
     scope: 'fleet',
-    says: 'a device was added, changed, removed, or became available or unavailable',
+    says: 'a device was added, changed, removed, taken over by another cell, or became available or unavailable',
   },
   {
     prefix: 'shoal.discovery.',

@@ -63,6 +63,15 @@ const openReplica = async (t: Test, place: StorePlace, name: string) => {
       recorder.note(cellId, 'presence')
       await recorder.waitForWrites()
     },
+    listTakeOvers: async () => {
+      const rows = await store.ledger.read
+        .selectFrom('audit')
+        .select('details_json')
+        .where('action', '=', 'device.take_over')
+        .orderBy('seq')
+        .execute()
+      return rows.map(({ details_json }) => JSON.parse(details_json ?? '{}'))
+    },
     find: async (id: string) => {
       await registry.read()
       return registry.get(id)
@@ -118,34 +127,51 @@ for (const [engine, skip, placeFor] of places)
       )
     })
 
-    t.test('a device of two cells belongs to the connected one that has it longest', async t => {
-      const { a, b } = await scene(t)
-      await a.announce('x', announceDevices([createDeviceFacts('rover')]))
-      await a.see('x', 'ready')
-      await b.see('y', 'ready')
-      await b.announce('y', announceDevices([createDeviceFacts('rover', { site: 'south' })]))
-      t.match(await a.find(createDeviceId('rover')), {
-        cellId: 'x',
-        alsoOn: ['y'],
-        isAvailable: true,
-      })
-      await b.see('x', 'dead')
-      t.match(await a.find(createDeviceId('rover')), {
-        cellId: 'y',
-        alsoOn: ['x'],
-        facts: { site: 'south' },
-      })
-      await a.see('x', 'ready')
-      t.match(await b.find(createDeviceId('rover')), { cellId: 'x', alsoOn: ['y'] })
-      await a.announce('x', announceDevices([]))
-      t.match(await b.find(createDeviceId('rover')), { cellId: 'y', alsoOn: [] })
-      await a.announce('x', announceDevices([createDeviceFacts('rover')]))
-      t.match(
-        await b.find(createDeviceId('rover')),
-        { cellId: 'x' },
-        'a short break does not end its claim',
-      )
-    })
+    t.test(
+      'a device of two cells stays with its cell until that one is known to be away, and every change is audited',
+      async t => {
+        const { a, b } = await scene(t)
+        await a.announce('x', announceDevices([createDeviceFacts('rover')]))
+        await a.see('x', 'ready')
+        await b.see('y', 'ready')
+        await b.announce('y', announceDevices([createDeviceFacts('rover', { site: 'south' })]))
+        t.match(await a.find(createDeviceId('rover')), {
+          cellId: 'x',
+          alsoOn: ['y'],
+          isAvailable: true,
+        })
+        for (const presence of ['suspect', 'unknown', 'draining'] as const) {
+          await b.see('x', presence)
+          t.match(await a.find(createDeviceId('rover')), { cellId: 'x', alsoOn: ['y'] }, presence)
+        }
+        await b.see('x', 'dead')
+        t.match(await a.find(createDeviceId('rover')), {
+          cellId: 'y',
+          alsoOn: ['x'],
+          isAvailable: true,
+          facts: { site: 'south' },
+        })
+        await a.see('x', 'ready')
+        t.match(await b.find(createDeviceId('rover')), { cellId: 'y', alsoOn: ['x'] }, 'y is alive')
+        await a.announce('y', announceDevices([]))
+        t.match(await b.find(createDeviceId('rover')), { cellId: 'x', alsoOn: [] })
+        await b.announce('y', announceDevices([createDeviceFacts('rover')]))
+        await a.announce('x', announceDevices([]))
+        await a.announce('y', announceDevices([]))
+        await a.announce('x', announceDevices([createDeviceFacts('rover')]))
+        t.match(await b.find(createDeviceId('rover')), { cellId: 'x' }, 'the last owner is stored')
+        const takeOvers = await a.listTakeOvers()
+        t.strictSame(takeOvers, [
+          { name: 'rover', from_cell_id: 'x', to_cell_id: 'y', reason: 'offline' },
+          { name: 'rover', from_cell_id: 'y', to_cell_id: 'x', reason: 'withdrawn' },
+          { name: 'rover', from_cell_id: 'x', to_cell_id: 'y', reason: 'withdrawn' },
+          { name: 'rover', from_cell_id: 'y', to_cell_id: 'x', reason: 'withdrawn' },
+        ])
+        const events = await b.listEvents()
+        const taken = events.filter(event => event.startsWith('shoal.device.taken_over '))
+        t.equal(taken.length, takeOvers.length)
+      },
+    )
 
     t.test('an id that a cell has made of itself stays with it, whoever announces it', async t => {
       const { a, b } = await scene(t)
