@@ -105,9 +105,14 @@ export const isPublicNetwork = (target: string): boolean => {
 const describeNoTarget = (target: string): string =>
   `${target} is not a network, an address or a name: write 192.168.1.0/24, 192.168.1.5 or printer.lan, without scheme and port`
 
-const NAME = /^(?=.*[a-z])[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*\.?$/
+const NAME = /^[a-z0-9-]+(\.[a-z0-9-]+)*\.?$/
+/** Longest label of a name (RFC 1035, 2.3.4). */
+const MAX_LABEL_LENGTH = 63
 
-const isName = (target: string): boolean => NAME.test(target)
+const isName = (target: string): boolean =>
+  NAME.test(target) &&
+  /[a-z]/.test(target) &&
+  target.split('.').every(({ length }) => length <= MAX_LABEL_LENGTH)
 
 /** The address; that of IPv4 for one of IPv4 inside IPv6. A zone (`fe80::1%eth0`) is left out. */
 const parseAddress = (text: string): Address | undefined => {
