@@ -1,4 +1,4 @@
-import type { GatePerson } from '../../coordinator/access/gates/rules.ts'
+import type { GatePerson } from '../../coordinator/kernel/declaration/caller.ts'
 
 const MINUTE_MS = 60_000
 export const REQUEST_MINUTES = 60

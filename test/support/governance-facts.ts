@@ -6,10 +6,10 @@ import {
   type Policy,
   SHIPPED_POLICY_FILE,
 } from '../../coordinator/access/gates/policy.ts'
-import type { Vote } from '../../coordinator/access/gates/request.ts'
 import { policyHash } from '../../coordinator/access/gates/rules-fault.ts'
-import { type Key, OPERATOR_ROLES } from '../../coordinator/access/keys/key.ts'
 import type { EnrolledCell } from '../../coordinator/fleet/enrolment/cell.ts'
+import type { Vote } from '../../coordinator/kernel/declaration/gate-request.ts'
+import { type Key, OPERATOR_ROLES } from '../../coordinator/kernel/declaration/key.ts'
 
 export const NOW = 1_800_000_000_000
 const DAY_MS = 86_400_000

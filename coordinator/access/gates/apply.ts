@@ -1,7 +1,7 @@
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 import type { Trx } from './asking.ts'
 import { auditOf } from './audit-of.ts'
-import type { GateRequest } from './request.ts'
 import { columnsOf, readRequest, voteRowOf } from './rows.ts'
 import type { RequestChange } from './rules.ts'
 

@@ -1,5 +1,7 @@
 import type { Approval as SignedApproval } from '../../../shared/wire/approval.ts'
-import type { Caller, Trx } from './asking.ts'
+import type { Caller } from '../../kernel/declaration/caller.ts'
+import type { SingleUseApproval } from '../../kernel/declaration/single-use-approval.ts'
+import type { Trx } from './asking.ts'
 import type { GateKeeper } from './gates.ts'
 
 interface ApprovedUse {
@@ -9,8 +11,8 @@ interface ApprovedUse {
   caller: Caller
 }
 
-/** Approval of one exact plan, valid for one call. */
-export class SingleUseApproval {
+/** Approval by the people of a gate. */
+export class GateApproval implements SingleUseApproval {
   readonly requestId: string
   readonly #gates: Pick<GateKeeper, 'consume'>
   readonly #use: ApprovedUse
@@ -22,7 +24,6 @@ export class SingleUseApproval {
     this.#use = use
   }
 
-  /** The requester, a person or visitor; only they may use it. */
   get requesterId(): string {
     return this.#use.caller.person.personId
   }
@@ -31,11 +32,6 @@ export class SingleUseApproval {
     return this.#isUsed
   }
 
-  /**
-   * Does the work in the transaction that uses the approval, so that neither happens without the
-   * other; `signed` is the approval in a form that a cell can verify offline. Throws `forbidden`
-   * when the approval does not cover the plan now.
-   */
   async use<R>(work: (trx: Trx, signed: SignedApproval) => Promise<R>): Promise<R> {
     const { requestId, plan, caller } = this.#use
     let result: R | undefined

@@ -1,7 +1,5 @@
 import type { Approval } from '../../../shared/wire/approval.ts'
-import type { Actor } from '../../kernel/audit/audit.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
-import type { GatePerson } from './rules.ts'
 
 export type Trx = SealedTrx
 
@@ -18,13 +16,6 @@ export interface NewRequest {
 export interface DecisionOptions {
   /** Reason in the decider's words. */
   reason?: string | undefined
-}
-
-/** The authenticated requester: the person, the tenant, and the actor for the audit. */
-export interface Caller {
-  person: GatePerson
-  tenantId: string
-  by: Actor
 }
 
 export interface Use {

@@ -1,5 +1,6 @@
-import type { GateRequest } from './request.ts'
-import type { GatePerson, RequestChange } from './rules.ts'
+import type { GatePerson } from '../../kernel/declaration/caller.ts'
+import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
+import type { RequestChange } from './rules.ts'
 
 /** The audit row of one change of a request. */
 export const auditOf = (

@@ -1,4 +1,4 @@
-import type { KeyKind } from '../keys/key.ts'
+import type { KeyKind } from '../../kernel/declaration/key.ts'
 import type { Decision, Rule } from './policy-document.ts'
 
 export interface PolicyAsker {

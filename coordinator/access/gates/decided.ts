@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
+import type { GateRequest, RequestState, Vote } from '../../kernel/declaration/gate-request.ts'
 import type { Scope } from '../../kernel/store/scope.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { GateRequest, RequestState, Vote } from './request.ts'
 
 /** Decisions on a request and its use, without the plan, which may be large. */
 export type DecidedRequest = Pick<

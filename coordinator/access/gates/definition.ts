@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { OPERATOR_ROLES } from '../keys/key.ts'
+import { OPERATOR_ROLES } from '../../kernel/declaration/key.ts'
 
 /** Id of a gate, such as `gate.major-release-approve`. */
 export const GateId = z

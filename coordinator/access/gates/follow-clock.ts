@@ -1,9 +1,9 @@
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
+import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { Trx } from './asking.ts'
 import { findTimeAhead, setBack } from './high-water.ts'
-import type { GateRequest } from './request.ts'
 import { readRequest } from './rows.ts'
 import type { RequestChange } from './rules.ts'
 

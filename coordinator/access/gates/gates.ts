@@ -2,9 +2,11 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Signer } from '../../../shared/signing.ts'
 import type { Approval } from '../../../shared/wire/approval.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
+import type { Caller } from '../../kernel/declaration/caller.ts'
+import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 import type { Scope } from '../../kernel/store/scope.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
-import type { Caller, DecisionOptions, NewRequest, Trx, Use } from './asking.ts'
+import type { DecisionOptions, NewRequest, Trx, Use } from './asking.ts'
 import { type DecidedRequest, readDecided } from './decided.ts'
 import type { Gates as Definitions, GateDefinition } from './definition.ts'
 import {
@@ -16,7 +18,7 @@ import {
   toRequestAudit,
 } from './new-row.ts'
 import { planHash } from './plan-hash.ts'
-import { type GateRequest, stateAt } from './request.ts'
+import { stateAt } from './request.ts'
 import { type ChangeParts, RequestChanges } from './request-changes.ts'
 import { countPending, type RequestFilter, readRequest, readRequests } from './rows.ts'
 import {

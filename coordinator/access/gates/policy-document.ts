@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { KEY_KINDS, ROLES } from '../keys/key.ts'
+import { KEY_KINDS, ROLES } from '../../kernel/declaration/key.ts'
 import { GateDefinition, GateId } from './definition.ts'
 
 const DECISIONS = ['allowed', 'needs_gate', 'denied'] as const

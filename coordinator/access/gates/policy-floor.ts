@@ -1,4 +1,4 @@
-import { KEY_KINDS, ROLES } from '../keys/key.ts'
+import { KEY_KINDS, ROLES } from '../../kernel/declaration/key.ts'
 import type { DecideBy } from './decide.ts'
 import { type Gates, shippedGates } from './definition.ts'
 import type { Rule } from './policy-document.ts'

@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { GateRequest, RequestState, Vote } from '../../kernel/declaration/gate-request.ts'
 import { countAll } from '../../kernel/store/count.ts'
 import type { GateRequestRow, GateVoteRow } from '../../kernel/store/gate-tables.ts'
 import { isInScope, type Scope } from '../../kernel/store/scope.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { GateRequest, RequestState, Vote } from './request.ts'
 import type { RequestChange } from './rules.ts'
 
 /** A transaction or the reading connection. */

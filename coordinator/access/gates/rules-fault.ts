@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
+import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 import type { GateDefinition } from './definition.ts'
-import type { GateRequest } from './request.ts'
 
 /** Hash of a definition: a request is decided by the rules under which it was made. */
 export const policyHash = (definition: GateDefinition): string =>

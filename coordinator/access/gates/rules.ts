@@ -1,20 +1,14 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { MAX_APPROVERS } from '../../../shared/wire/approval.ts'
-import { type KeyKind, OPERATOR_ROLES } from '../keys/key.ts'
+import type { GatePerson } from '../../kernel/declaration/caller.ts'
+import type { GateRequest, Vote } from '../../kernel/declaration/gate-request.ts'
+import { OPERATOR_ROLES } from '../../kernel/declaration/key.ts'
 import type { GateDefinition } from './definition.ts'
-import { approvalEnd, type GateRequest, stateAt, type Vote } from './request.ts'
+import { approvalEnd, stateAt } from './request.ts'
 import { rulesFault } from './rules-fault.ts'
 import { areSeatsFilled, openSeats } from './seats.ts'
 
 type Seats = GateDefinition['approvals']
-
-/** The authenticated person at a gate, as the key identifies them. */
-export interface GatePerson {
-  personId: string
-  keyId: string
-  kind: KeyKind
-  roles: readonly string[]
-}
 
 export type RequestChange = Pick<GateRequest, 'state'> &
   Partial<Pick<GateRequest, 'reason' | 'approvedAt' | 'approvalExpiresAt' | 'consumedAt'>> & {

@@ -1,8 +1,4 @@
-/** Person who has approved. */
-export interface Voter {
-  personId: string
-  roles: readonly string[]
-}
+import type { Voter } from '../../kernel/declaration/gate-request.ts'
 
 /**
  * True when every seat can be given to a different person who has one of its roles. A person with

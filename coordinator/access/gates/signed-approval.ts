@@ -1,6 +1,6 @@
 import type { Signer } from '../../../shared/signing.ts'
 import { type Approval, signApproval } from '../../../shared/wire/approval.ts'
-import type { GateRequest } from './request.ts'
+import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 
 /**
  * Returns the approval of a request in its transport form; undefined for a request without

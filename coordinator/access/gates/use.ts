@@ -1,11 +1,11 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import { isLive } from '../keys/key.ts'
 import { readShownKeys } from '../keys/shown-keys.ts'
 import type { Trx } from './asking.ts'
 import { auditOf } from './audit-of.ts'
-import type { GateRequest } from './request.ts'
 import { readRequest } from './rows.ts'
 
 /** Current roles of the approvers' keys. */

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
+import type { Key } from '../../kernel/declaration/key.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import { actsFor, isLive, isOperator, type Key, toKey } from './key.ts'
+import { actsFor, isLive, isOperator, toKey } from './key.ts'
 
 /** A person who may approve requests of others, with the roles of one of their keys. */
 export type Approver = Pick<Key, 'personId' | 'roles'>

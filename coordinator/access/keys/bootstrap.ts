@@ -1,11 +1,11 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import { type KeySpec, OPERATOR_ROLES } from '../../kernel/declaration/key.ts'
 import type { SealedTrx, Store } from '../../kernel/store/store.ts'
 import { addPerson } from '../people/people.ts'
 import { addTenant } from '../people/tenants.ts'
 import { countAdministrators, isApprover, listApprovers } from './approvers.ts'
 import { addKey, type IssuedKey } from './issue.ts'
-import { type KeySpec, OPERATOR_ROLES } from './key.ts'
 import { Keys } from './keys.ts'
 
 interface FirstNames {

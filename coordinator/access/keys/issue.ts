@@ -1,10 +1,11 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { firstIssue } from '../../../shared/first-issue.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import { type Key, KeySpec } from '../../kernel/declaration/key.ts'
 import type { KeyRow } from '../../kernel/store/key-tables.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
-import { createKeyRow, type Key, KeySpec, toKey } from './key.ts'
+import { createKeyRow, toKey } from './key.ts'
 import { KEY_PREFIX, newSecret } from './secret.ts'
 
 export interface IssuedKey {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
-import { createKeyEndedError, findKeyFault, type Key } from './key.ts'
+import type { Key } from '../../kernel/declaration/key.ts'
+import { createKeyEndedError, findKeyFault } from './key.ts'
 
 /** Answer that is open under a key: a stream, a long call, a session. */
 interface OpenAnswer {

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
+import type { Key } from '../../kernel/declaration/key.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import { type Key, toKey } from './key.ts'
+import { toKey } from './key.ts'
 
 /** A key under each of its current secrets; `digest` is SHA-256, hexadecimal. */
 interface ShownKey {

@@ -1,5 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { isOperator, type Key } from '../keys/key.ts'
+import type { Key } from '../../kernel/declaration/key.ts'
+import { isOperator } from '../keys/key.ts'
 import type { Minute, OpenMinute } from './minute.ts'
 import { MinuteWindow } from './minute-window.ts'
 

@@ -1,5 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { isOperator, type Key, type Role } from '../keys/key.ts'
+import type { Key, Role } from '../../kernel/declaration/key.ts'
+import { isOperator } from '../keys/key.ts'
 
 /** Scope of a usage query: the requesting key, its tenant, or everybody. */
 export const USAGE_SCOPES = ['key', 'tenant', 'all'] as const

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Key } from '../../access/keys/key.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
+import type { Key } from '../../kernel/declaration/key.ts'
 import type { SpeakingSkill } from './choose.ts'
 import type { Conversation, Message, Participant } from './conversation.ts'
 

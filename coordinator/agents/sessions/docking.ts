@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Caller } from '../../access/gates/asking.ts'
+import type { Caller } from '../../kernel/declaration/caller.ts'
 import type { AgentsConfig } from './config.ts'
 import { DEFAULT_ROLE, rolesIn } from './roles.ts'
 import { type AgentSession, type AgentType, endReasonOf, type Variant } from './session.ts'

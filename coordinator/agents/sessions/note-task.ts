@@ -1,6 +1,7 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Caller, Trx } from '../../access/gates/asking.ts'
+import type { Trx } from '../../access/gates/asking.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
+import type { Caller } from '../../kernel/declaration/caller.ts'
 import { type AgentSession, type AgentTaskState, endReasonOf } from './session.ts'
 import { holderOf, readSession } from './session-rows.ts'
 import { isOwn } from './step.ts'

@@ -3,7 +3,7 @@ import { parse } from 'yaml'
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { lazy } from '../../../shared/lazy.ts'
-import { OPERATOR_ROLES } from '../../access/keys/key.ts'
+import { OPERATOR_ROLES } from '../../kernel/declaration/key.ts'
 
 /** Role of an agent: the skills it works with, and the operator role in charge. */
 const AgentRole = z.strictObject({

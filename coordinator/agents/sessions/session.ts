@@ -1,6 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { iso } from '../../../shared/time.ts'
-import type { KeyKind } from '../../access/keys/key.ts'
+import type { KeyKind } from '../../kernel/declaration/key.ts'
 
 /** The seven steps of the protocol, in order. A session is at the last step it has made. */
 export const STEPS = ['dock', 'brief', 'claim', 'check', 'execute', 'evidence', 'undock'] as const

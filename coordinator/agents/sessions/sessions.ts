@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Caller } from '../../access/gates/asking.ts'
+import type { Caller } from '../../kernel/declaration/caller.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Ledger, SealedTrx, Store } from '../../kernel/store/store.ts'
 import { addSession } from './add-session.ts'

@@ -1,5 +1,6 @@
-import type { Caller, Trx } from '../../access/gates/asking.ts'
+import type { Trx } from '../../access/gates/asking.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
+import type { Caller } from '../../kernel/declaration/caller.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { AgentSessionRow } from '../../kernel/store/agent-tables.ts'
 import type { Ledger } from '../../kernel/store/store.ts'

@@ -1,5 +1,5 @@
-import { type Key, OPERATOR_ROLES } from '../../access/keys/key.ts'
 import type { Declaration } from '../../kernel/declaration/declaration.ts'
+import { type Key, OPERATOR_ROLES } from '../../kernel/declaration/key.ts'
 
 /** Access rule of an operation. */
 export type Guarded = Pick<Declaration, 'access' | 'roles'>

@@ -1,7 +1,7 @@
 import { viewFor } from '../../access/gates/operations/gate-view.ts'
-import type { GateRequest } from '../../access/gates/request.ts'
 import { openSeats } from '../../access/gates/seats.ts'
 import type { Views } from '../../kernel/declaration/context.ts'
+import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 
 /** Message of a task that waits for approval, with everything an approver needs to decide. */
 export const gateWait = (request: GateRequest, { gates, now }: Pick<Views, 'gates' | 'now'>) => {

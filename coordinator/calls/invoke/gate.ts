@@ -1,13 +1,13 @@
-import { SingleUseApproval } from '../../access/gates/approval.ts'
-import type { Caller } from '../../access/gates/asking.ts'
+import { GateApproval } from '../../access/gates/approval.ts'
 import { findApprovalHint } from '../../access/gates/operations/approval-hint.ts'
 import { callerOf } from '../../access/gates/operations/gate-view.ts'
 import { ownSubject } from '../../access/gates/own-subject.ts'
-import type { GateRequest } from '../../access/gates/request.ts'
+import type { Caller } from '../../kernel/declaration/caller.ts'
 import type { Context } from '../../kernel/declaration/context.ts'
+import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
+import { PendingResult } from '../../kernel/declaration/pending-result.ts'
 import type { ApprovedPlan, OperationPlan } from '../../kernel/declaration/plan.ts'
-import { PendingResult } from './pending-result.ts'
 
 type AnyGated = Operation & { effect: 'gated' }
 type AnyApproved = Operation & { usesApproval: true }
@@ -65,7 +65,7 @@ const runWithApproval = async (
   context: Context,
 ): Promise<unknown> => {
   const use = { requestId: request.id, plan: coveredPlanOf(planned), caller: requester }
-  const approval = new SingleUseApproval(context.gates, use)
+  const approval = new GateApproval(context.gates, use)
   const answer = await run(planned.plan, context, approval)
   if (approval.isUsed) return answer
   throw new TypeError(`${id} did not use the approval ${request.id}`)

@@ -1,6 +1,6 @@
 import type { Report, TaskCaller, Tell } from '../../kernel/declaration/context.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
-import type { Upload } from './upload.ts'
+import type { Upload } from '../../kernel/declaration/upload.ts'
 
 /** Receives the progress of a running call. */
 export interface CallListener {

@@ -2,11 +2,11 @@ import { hash, randomUUID } from 'node:crypto'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Declaration, DeviceViews } from '../../kernel/declaration/declaration.ts'
+import { PendingResult } from '../../kernel/declaration/pending-result.ts'
 import { hideSecretFields } from '../../kernel/declaration/secret-fields.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
 import { parseInput } from './input.ts'
 import type { Call, Invocation } from './invocation.ts'
-import { PendingResult } from './pending-result.ts'
 import { timeLimitSeconds } from './time.ts'
 
 /** draft-ietf-httpapi-idempotency-key-header-07; quotes around it are part of it. */

@@ -1,5 +1,5 @@
-import type { Key } from '../../access/keys/key.ts'
 import type { TaskCaller } from '../../kernel/declaration/context.ts'
+import type { Key } from '../../kernel/declaration/key.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 import { mayCall } from '../invoke/access.ts'
 import type { TaskReader } from './task-reader.ts'

@@ -1,4 +1,4 @@
-import type { Key } from '../../access/keys/key.ts'
+import type { Key } from '../../kernel/declaration/key.ts'
 
 export interface EmbeddingCaller {
   key: Key

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Role } from '../../access/keys/key.ts'
+import type { Role } from '../../kernel/declaration/key.ts'
 
 /** Effect of an erasure on a record whose field names the person. */
 type Erasure = 'delete' | 'clear'

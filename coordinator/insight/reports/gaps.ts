@@ -1,8 +1,8 @@
 import type { FrameworkReport } from '../../access/gates/compliance/report.ts'
 import type { Gates } from '../../access/gates/definition.ts'
-import type { Role } from '../../access/keys/key.ts'
 import { isPresent, type Presence } from '../../fleet/cells/presence.ts'
 import type { EnrolledCell } from '../../fleet/enrolment/cell.ts'
+import type { Role } from '../../kernel/declaration/key.ts'
 import type { BackupStanding } from './backup-standing.ts'
 
 export const GAP_AREAS = ['models', 'cells', 'roles', 'evidence', 'backups'] as const

@@ -4,16 +4,16 @@ import type {
   Task,
   TaskPushNotificationConfig,
 } from '@a2a-js/sdk'
-import type { Key } from '../../access/keys/key.ts'
 import type { Conversations } from '../../agents/conversations/conversations.ts'
 import type { CallStats } from '../../calls/invoke/call-stats.ts'
-import type { Outcome } from '../../calls/invoke/outcome.ts'
-import type { Upload } from '../../calls/invoke/upload.ts'
 import type { Tasks } from '../../calls/tasks/tasks.ts'
 import type { DomainViews } from '../../domains.ts'
 import type { Embeddings } from '../../insight/knowledge/embeddings.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { SkillFacts } from './declaration.ts'
+import type { Key } from './key.ts'
+import type { Outcome } from './outcome.ts'
+import type { Upload } from './upload.ts'
 
 /** Views that operations may read and act on; operations never see a store. */
 export type Views = DomainViews & CallViews & TaskViews & ConversationViews & EmbeddingViews

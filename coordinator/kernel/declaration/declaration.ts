@@ -1,8 +1,8 @@
 import type * as z from 'zod'
 import type { SizeUnit } from '../../../shared/probes/units.ts'
 import type { SuccessRule } from '../../../shared/success-rule.ts'
-import type { Role } from '../../access/keys/key.ts'
 import type { Devices } from '../../devices/inventory/devices.ts'
+import type { Role } from './key.ts'
 
 /** What tells whether a command may be carried out twice. */
 export interface DeviceViews {

@@ -1,9 +1,9 @@
 import type * as z from 'zod'
-import type { SingleUseApproval } from '../../access/gates/approval.ts'
-import type { PendingResult } from '../../calls/invoke/pending-result.ts'
 import type { Context } from './context.ts'
 import { type Declaration, type Deprecation, pathFields } from './declaration.ts'
+import type { PendingResult } from './pending-result.ts'
 import type { ApprovedPlan, OperationPlan } from './plan.ts'
+import type { SingleUseApproval } from './single-use-approval.ts'
 
 type Answer<O extends z.ZodType> = Promise<z.input<O>> | z.input<O>
 

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
-import type { Caller } from '../../access/gates/asking.ts'
-import type { GateRequest } from '../../access/gates/request.ts'
+import type { Caller } from './caller.ts'
+import type { GateRequest } from './gate-request.ts'
 
 /** Plan of an operation, with the facts that its gate needs. */
 export interface OperationPlan<P> {

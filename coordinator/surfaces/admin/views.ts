@@ -1,10 +1,10 @@
 import { isoOrNull } from '../../../shared/time.ts'
-import type { Key } from '../../access/keys/key.ts'
 import type { Person } from '../../access/people/people.ts'
 import type { Tenant } from '../../access/people/tenants.ts'
 import type { EnrolledCell } from '../../fleet/enrolment/cells.ts'
 import type { JoinToken } from '../../fleet/enrolment/join-tokens.ts'
 import type { Checkpoint } from '../../kernel/audit/checkpoint.ts'
+import type { Key } from '../../kernel/declaration/key.ts'
 
 /* What the admin program shows of each thing, in wire names. */
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { ShoalError } from '../../../shared/errors.ts'
 import { ChatCompletionChunk, type ChatRequest, type Usage } from '../../../shared/wire/openai.ts'
-import type { Key } from '../../access/keys/key.ts'
+import type { Key } from '../../kernel/declaration/key.ts'
 import { EventReader, type StreamEvent } from './event-reader.ts'
 import type { Inference } from './inference.ts'
 import { errorOf, InnerAnswer } from './inner-answer.ts'

@@ -4,9 +4,9 @@ import { decodeBody } from '../../../shared/decode-body.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { JSON_TYPE } from '../../../shared/json-type.ts'
 import type { Ignored } from '../../../shared/wire/ignored.ts'
-import type { Key } from '../../access/keys/key.ts'
 import type { ClientResponse } from '../../gateway/dispatch/client-response.ts'
 import type { Share } from '../../kernel/budgets/budget.ts'
+import type { Key } from '../../kernel/declaration/key.ts'
 import { requestId } from './safety.ts'
 
 /** One inference request with its caller and its response. */

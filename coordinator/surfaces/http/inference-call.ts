@@ -1,9 +1,9 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { InferenceSpan } from '../../../shared/tracing/inference-span.ts'
 import { HEADER_MAX_TOKENS, HEADER_REQUEST_ID } from '../../../shared/wire/link.ts'
-import type { Key } from '../../access/keys/key.ts'
 import type { Admission } from '../../access/quota/quota.ts'
 import type { DeclinedAnswer } from '../../gateway/dispatch/dispatch-request.ts'
+import type { Key } from '../../kernel/declaration/key.ts'
 import type { RoutingWatch } from '../metrics/inference-figures.ts'
 import type { HttpExchange } from './exchange.ts'
 

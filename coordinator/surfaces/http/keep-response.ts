@@ -1,6 +1,6 @@
 import type { InputItem, ResponsesRequest } from '../../../shared/wire/responses.ts'
-import type { Key } from '../../access/keys/key.ts'
 import type { StoredResponses } from '../../gateway/responses/stored-responses.ts'
+import type { Key } from '../../kernel/declaration/key.ts'
 import type { HttpExchange } from './exchange.ts'
 import type { InferenceParts } from './inference.ts'
 import { EVENTS_FORM, StoredAnswer } from './stored-answer.ts'

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import { JSON_TYPE } from '../../../shared/json-type.ts'
-import { PendingView } from '../../calls/invoke/pending-result.ts'
 import { isMutation } from '../../calls/invoke/repeat.ts'
 import { CELL_FIELD, CellField } from '../../fleet/cells/cell-field.ts'
 import { cliOf, pathFields } from '../../kernel/declaration/declaration.ts'
 import { type JsonSchema, jsonSchema } from '../../kernel/declaration/json-schema.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
+import { PendingView } from '../../kernel/declaration/pending-result.ts'
 import { describeErrors } from './error-forms.ts'
 import type { DocumentedRoute, RouteDocs } from './route-docs.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { ShoalError } from '../../../shared/errors.ts'
 import { randomId } from '../../../shared/ids.ts'
-import type { Upload } from '../../calls/invoke/upload.ts'
+import type { Upload } from '../../kernel/declaration/upload.ts'
 
 /** Largest file that a call may send. */
 export const UPLOAD_LIMIT_BYTES = 50 * 1024 * 1024

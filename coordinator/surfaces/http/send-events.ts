@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify'
 import { SSE_HEADERS, sseError, sseEvent } from '../../../shared/wire/sse.ts'
 import type { CallListener } from '../../calls/invoke/invocation.ts'
-import { bodyOf, type Outcome } from '../../calls/invoke/outcome.ts'
 import type { Tell, Told } from '../../kernel/declaration/context.ts'
+import { bodyOf, type Outcome } from '../../kernel/declaration/outcome.ts'
 import { toShoalError } from './errors.ts'
 import { limitFlush, PacedLines } from './paced-lines.ts'
 

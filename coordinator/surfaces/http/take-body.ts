@@ -5,7 +5,7 @@ import {
   type RequestRules,
   readRequest,
 } from '../../../shared/wire/read-request.ts'
-import type { Key } from '../../access/keys/key.ts'
+import type { Key } from '../../kernel/declaration/key.ts'
 import type { HttpExchange } from './exchange.ts'
 
 /**

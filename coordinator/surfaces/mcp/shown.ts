@@ -1,7 +1,7 @@
 import type { Prompt, Resource, ResourceTemplateType, Tool } from '@modelcontextprotocol/server'
 import { LRUCache } from 'lru-cache'
-import type { Key } from '../../access/keys/key.ts'
 import { mayCall } from '../../calls/invoke/access.ts'
+import type { Key } from '../../kernel/declaration/key.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 import { FINDER_TOOLS } from './finder-tools.ts'
 import { prompts } from './prompts/index.ts'

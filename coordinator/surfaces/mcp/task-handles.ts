@@ -5,11 +5,11 @@ import {
 } from '@modelcontextprotocol/server'
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { bodyOf, type Outcome } from '../../calls/invoke/outcome.ts'
 import type { TaskDetail } from '../../calls/tasks/operations/task-view.ts'
 import tasksCancel from '../../calls/tasks/operations/tasks-cancel.ts'
 import tasksShow from '../../calls/tasks/operations/tasks-show.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
+import { bodyOf, type Outcome } from '../../kernel/declaration/outcome.ts'
 import type { McpCaller } from './caller.ts'
 import { toToolResult } from './tool-answer.ts'
 

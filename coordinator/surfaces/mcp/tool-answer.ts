@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import { errorBody, type ShoalError } from '../../../shared/errors.ts'
 import { judgeAnswer, type SuccessRule, type Verdict } from '../../../shared/success-rule.ts'
-import type { PendingResult } from '../../calls/invoke/pending-result.ts'
+import type { PendingResult } from '../../kernel/declaration/pending-result.ts'
 
 /** The output as data, and the same as text; an error where the output says that the call failed. */
 export const toToolResult = (output: unknown, success?: SuccessRule): CallToolResult => ({

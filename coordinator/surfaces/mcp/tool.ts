@@ -1,9 +1,9 @@
 import type { Tool } from '@modelcontextprotocol/server'
 import * as z from 'zod'
-import { PendingView } from '../../calls/invoke/pending-result.ts'
 import { CELL_FIELD, CellField } from '../../fleet/cells/cell-field.ts'
 import { type JsonSchema, jsonSchema } from '../../kernel/declaration/json-schema.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
+import { PendingView } from '../../kernel/declaration/pending-result.ts'
 import { CALL_KEY_FIELD, CallKeyField } from './call-extras.ts'
 
 /** An operation as a tool: the same id, input, output and effect as its REST route. */

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Key, Role } from '../../access/keys/key.ts'
+import type { Key, Role } from '../../kernel/declaration/key.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 
 const PARAM = 'toolsets'

@@ -1,6 +1,5 @@
 import { AUTO_MODEL, type Catalogue } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { Key } from '../../access/keys/key.ts'
 import type { Quota } from '../../access/quota/quota.ts'
 import { modelsOfTier } from '../../access/quota/tier-models.ts'
 import type { TierSettings } from '../../access/quota/tiers.ts'
@@ -13,6 +12,7 @@ import {
 import { chatLines } from '../../agents/conversations/transcript.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
 import type { Context } from '../../kernel/declaration/context.ts'
+import type { Key } from '../../kernel/declaration/key.ts'
 import type { AskModel } from '../http/ask-model.ts'
 import { requireModel } from '../http/model-access.ts'
 

@@ -1,6 +1,6 @@
 import type { Context } from '../../../kernel/declaration/context.ts'
+import type { GateRequest } from '../../../kernel/declaration/gate-request.ts'
 import { countAdministrators } from '../../keys/approvers.ts'
-import type { GateRequest } from '../request.ts'
 import { stateAt } from '../request.ts'
 import { areSeatsFilled } from '../seats.ts'
 

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
+import { REQUEST_STATES } from '../../../kernel/declaration/gate-request.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
-import { REQUEST_STATES } from '../request.ts'
 import { callerOf, STATUS_EXIT, Status, viewFor } from './gate-view.ts'
 
 export default defineOperation({

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { findCursorRow, NextCursor, PAGE } from '../../../kernel/declaration/fields.ts'
+import { REQUEST_STATES } from '../../../kernel/declaration/gate-request.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
-import { REQUEST_STATES } from '../request.ts'
 import { callerOf, RequestView, viewAll } from './gate-view.ts'
 
 export default defineOperation({

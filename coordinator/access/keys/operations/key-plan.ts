@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../../shared/catalogue.ts'
-import { KEY_KINDS, ROLES } from '../key.ts'
+import { KEY_KINDS, ROLES } from '../../../kernel/declaration/key.ts'
 
 export const KEY_GATE = 'gate.developer-api-key-approve'
 

@@ -1,8 +1,8 @@
 import { ShoalError } from '../../../../shared/errors.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
+import { type Key, OPERATOR_ROLES } from '../../../kernel/declaration/key.ts'
 import { wasVisitor } from '../../people/people.ts'
 import { tierRank } from '../../quota/tier-models.ts'
-import { type Key, OPERATOR_ROLES } from '../key.ts'
 import type { KeyPlan } from './key-plan.ts'
 import { isAdministrator } from './key-view.ts'
 

@@ -3,7 +3,7 @@ import { TIER_NAMES } from '../../../../shared/catalogue.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { iso, isoOrNull } from '../../../../shared/time.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
-import { KEY_KINDS, type Key, ROLES } from '../key.ts'
+import { KEY_KINDS, type Key, ROLES } from '../../../kernel/declaration/key.ts'
 
 export const KeyView = z.object({
   id: z.string(),

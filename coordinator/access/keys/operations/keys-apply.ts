@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
-import { PendingView } from '../../../calls/invoke/pending-result.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import { PendingView } from '../../../kernel/declaration/pending-result.ts'
 import { KEY_GATE } from './key-plan.ts'
 import {
   claimCommand,

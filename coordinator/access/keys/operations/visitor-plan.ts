@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { TIER_NAMES } from '../../../../shared/catalogue.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { escapeHidden } from '../../../../shared/visible.ts'
-import type { Caller } from '../../gates/asking.ts'
-import { KEY_KINDS } from '../key.ts'
+import type { Caller } from '../../../kernel/declaration/caller.ts'
+import { KEY_KINDS } from '../../../kernel/declaration/key.ts'
 
 /** Unverified statements of a visitor about themselves and their key. */
 export const VISITOR_FIELDS = {

@@ -1,9 +1,10 @@
 import { ShoalError } from '../../../../shared/errors.ts'
-import type { Caller } from '../../../access/gates/asking.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
 import { isOwnSubject } from '../../../access/gates/own-subject.ts'
-import { type GateRequest, publicStatus, stateAt } from '../../../access/gates/request.ts'
+import { publicStatus, stateAt } from '../../../access/gates/request.ts'
+import type { Caller } from '../../../kernel/declaration/caller.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
+import type { GateRequest } from '../../../kernel/declaration/gate-request.ts'
 
 /** Action that a check is about, and the request that shall cover it. */
 interface CheckedAction {

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
-import type { SingleUseApproval } from '../../../access/gates/approval.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
 import {
   POLICY_QUESTION,
@@ -11,6 +10,7 @@ import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import type { ApprovedPlan } from '../../../kernel/declaration/plan.ts'
+import type { SingleUseApproval } from '../../../kernel/declaration/single-use-approval.ts'
 import type { AgentSession } from '../session.ts'
 import type { Commit } from '../step.ts'
 import { findApproved, requireNoRequest } from './check-request.ts'

@@ -4,7 +4,6 @@ import { ShoalError } from '../../../../shared/errors.ts'
 import { Hazard } from '../../../../shared/wire/command.ts'
 import { MQTT_PUBLISH, type MqttPublishParams } from '../../../../shared/wire/mqtt-bridge.ts'
 import { LIVE_GATE, PlanPart, type Precondition } from '../../../../shared/wire/plan-part.ts'
-import type { SingleUseApproval } from '../../../access/gates/approval.ts'
 import { commandEnd } from '../../../fleet/control/command-end.ts'
 import type { CommandPlan } from '../../../fleet/control/command-plan.ts'
 import type { CommandRequest } from '../../../fleet/control/commands.ts'
@@ -15,6 +14,7 @@ import {
 import { chooseDeviceCell } from '../../../fleet/questions/ask-device-question.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import type { OperationPlan } from '../../../kernel/declaration/plan.ts'
+import type { SingleUseApproval } from '../../../kernel/declaration/single-use-approval.ts'
 import { checkViewOf } from '../../inventory/operations/devices/device-plan-view.ts'
 
 /** Time limit of a call: planning, and the wait for the end of the command. */

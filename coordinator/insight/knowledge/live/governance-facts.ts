@@ -1,8 +1,8 @@
 import { loadFeatures, loadFrameworks } from '../../../access/gates/compliance/frameworks.ts'
 import type { Gates } from '../../../access/gates/definition.ts'
 import type { Policy } from '../../../access/gates/policy.ts'
-import type { GateRequest } from '../../../access/gates/request.ts'
 import type { AgentRole } from '../../../agents/sessions/roles.ts'
+import type { GateRequest } from '../../../kernel/declaration/gate-request.ts'
 import { createLayer, type GraphFacts, nodeId } from '../graph-model.ts'
 
 interface GovernanceSources {

@@ -8,8 +8,8 @@ import {
   type EmbeddingRequest,
 } from '../../../../shared/wire/openai.ts'
 import { readRequest } from '../../../../shared/wire/read-request.ts'
-import type { Key } from '../../../access/keys/key.ts'
 import { modelsOfTier } from '../../../access/quota/tier-models.ts'
+import type { Key } from '../../../kernel/declaration/key.ts'
 import type { DirectRouter } from '../direct-router.ts'
 import type { HttpExchange } from '../exchange.ts'
 import { Inference, type InferenceParts } from '../inference.ts'

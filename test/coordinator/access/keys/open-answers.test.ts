@@ -1,9 +1,9 @@
 import t from 'tap'
-import type { Key } from '../../../../coordinator/access/keys/key.ts'
 import {
   OpenAnswers,
   type OpenAnswersParts,
 } from '../../../../coordinator/access/keys/open-answers.ts'
+import type { Key } from '../../../../coordinator/kernel/declaration/key.ts'
 import { logger } from './fixtures.ts'
 
 const KEY: Key = {

@@ -2,13 +2,13 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
-import type { GateRequest } from '../../../../coordinator/access/gates/request.ts'
 import { perform } from '../../../../coordinator/calls/invoke/gate.ts'
-import { PendingResult } from '../../../../coordinator/calls/invoke/pending-result.ts'
+import type { GateRequest } from '../../../../coordinator/kernel/declaration/gate-request.ts'
 import {
   defineOperation,
   type Operation,
 } from '../../../../coordinator/kernel/declaration/operation.ts'
+import { PendingResult } from '../../../../coordinator/kernel/declaration/pending-result.ts'
 import { loadDeclared } from '../../../../coordinator/surfaces/catalogue/load.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 

@@ -5,7 +5,7 @@ import {
 } from '@modelcontextprotocol/ext-tasks/client'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
-import { OPERATOR_ROLES } from '../../../../coordinator/access/keys/key.ts'
+import { OPERATOR_ROLES } from '../../../../coordinator/kernel/declaration/key.ts'
 import { defineSkill } from '../../../../coordinator/kernel/declaration/skill.ts'
 import { type AnyJson, a2aScene, caller } from '../../../support/a2a.ts'
 import { testSkills } from '../../../support/a2a-skills.ts'

@@ -1,5 +1,5 @@
 import type { Context } from '../../../../kernel/declaration/context.ts'
-import type { Key } from '../../../keys/key.ts'
+import type { Key } from '../../../../kernel/declaration/key.ts'
 import type { Person } from '../../../people/people.ts'
 import type { GovernanceFacts } from '../../facts.ts'
 

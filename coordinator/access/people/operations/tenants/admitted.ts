@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../../../shared/errors.ts'
-import type { Key } from '../../../keys/key.ts'
+import type { Key } from '../../../../kernel/declaration/key.ts'
 
 /**
  * Throws `not_found` unless the key acts for the tenant, even a disabled one: the existence of

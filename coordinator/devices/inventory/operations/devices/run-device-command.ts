@@ -1,9 +1,9 @@
-import type { SingleUseApproval } from '../../../../access/gates/approval.ts'
 import type { CommandRecord } from '../../../../fleet/control/command.ts'
 import { commandEnd } from '../../../../fleet/control/command-end.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import type { DeviceViews } from '../../../../kernel/declaration/declaration.ts'
 import type { OperationPlan } from '../../../../kernel/declaration/plan.ts'
+import type { SingleUseApproval } from '../../../../kernel/declaration/single-use-approval.ts'
 import { devicePlanViewOf } from './device-plan-view.ts'
 import { findCommandedDevices } from './find-commanded.ts'
 import {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
-import type { GateRequest } from '../../access/gates/request.ts'
+import type { GateRequest } from './gate-request.ts'
 
 /** The answer of an operation that waits for people: REST sends it as 202. */
 export const PendingView = z.object({
