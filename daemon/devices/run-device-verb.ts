@@ -144,7 +144,10 @@ const confirmRest = async (
   noteOutcome(kept.outcome)
   if (kept.end === 'at_rest') return kept.outcome
   if (kept.end === 'taken_over')
-    throw new CommandFailure(TAKEN_OVER, `${why}; a person has taken ${deviceName} over`)
+    throw new CommandFailure(
+      TAKEN_OVER,
+      `${why}; ${deviceName} was taken over, by a pilot or a failsafe, and is left alone`,
+    )
   throw new CommandFailure(
     UNCONFIRMED,
     `${why}; ${deviceName} was not seen at rest: ${describeOutcome(kept.outcome)}`,

@@ -160,7 +160,7 @@ export class RestKeeper {
     kept.stop.look()
     const { end } = kept.stop
     if (end === 'at_rest') this.#finish(kept, 'it is at rest')
-    else if (end === 'taken_over') this.#finish(kept, 'a person has taken it over')
+    else if (end === 'taken_over') this.#finish(kept, 'a pilot or a failsafe has taken it over')
     else if (end === 'acknowledged') this.#finish(kept, 'it has acknowledged the stop')
   }
 
