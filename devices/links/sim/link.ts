@@ -39,7 +39,6 @@ export class SimLink implements DeviceLink {
   readonly #context: Pick<LinkContext, 'now' | 'nowMs'>
   readonly #listeners = new Set<() => void>()
   readonly #units: ReadonlyMap<string, SimUnit>
-  readonly #devices: readonly LinkedDevice[]
   /** Ends what runs; belongs to the newest start. */
   #end = new AbortController()
 
@@ -48,7 +47,6 @@ export class SimLink implements DeviceLink {
     this.#context = context
     this.world = new SimWorld(context.cellId, config)
     this.#units = new Map(this.world.units.map(unit => [unit.deviceId, unit]))
-    this.#devices = this.world.units.map(toLinkedDevice)
     this.#observe()
   }
 
@@ -77,7 +75,7 @@ export class SimLink implements DeviceLink {
   }
 
   list(): readonly LinkedDevice[] {
-    return this.#devices
+    return this.world.units.map(toLinkedDevice)
   }
 
   readState(deviceId: string): DeviceState | undefined {
@@ -227,12 +225,14 @@ const toReached = (seen: Seen, operations: readonly SimOperation[]): Seen =>
     ? seen
     : { ...seen, state: 'reached' }
 
-const toLinkedDevice = ({ deviceId, config }: SimUnit): LinkedDevice => ({
+/** A device whose sensors have reported nothing is away: nothing is known of it. */
+const toLinkedDevice = ({ deviceId, config, hasReported }: SimUnit): LinkedDevice => ({
   deviceId,
   name: config.name,
   profile: SIM_PROFILES[config.profile],
   ...(config.site === undefined ? {} : { site: config.site }),
-  available: true,
+  available: hasReported,
+  ...(!hasReported && { reason: 'its sensors have not reported yet' }),
   writable: true,
   options: config.profile === 'sim-rover' ? { dock: { x_m: config.x_m, y_m: config.y_m } } : {},
   ...(config.envelope === undefined ? {} : { envelope: config.envelope }),

@@ -47,6 +47,11 @@ export class SimUnit {
     return this.#state
   }
 
+  /** True once its sensors have reported something. */
+  get hasReported(): boolean {
+    return Object.keys(this.#state.readings).length > 0
+  }
+
   /** Values of the machine itself, which a failing sensor does not report. */
   get truth(): Readonly<Record<string, PropertyValue>> {
     return this.#machine.read()
@@ -96,7 +101,8 @@ export class SimUnit {
   observe(now: number): void {
     const { readings } = this.#state
     const taken = this.faults.has_frozen_sensors ? readings : this.#takeReadings(now)
-    this.#state = { device_id: this.deviceId, seen_at: now, readings: taken }
+    const seen_at = Object.keys(taken).length > 0 ? now : null
+    this.#state = { device_id: this.deviceId, seen_at, readings: taken }
   }
 
   #takeReadings(at: number): DeviceState['readings'] {

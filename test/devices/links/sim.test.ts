@@ -238,3 +238,19 @@ t.test('what a newer command takes over does not succeed', async t => {
   await interrupted
   t.match(await landed, { seen: { state: 'at_rest', values: { is_flying: false } } })
 })
+
+t.test('a device whose sensors have never reported is not available', t => {
+  const faults = { has_frozen_sensors: true }
+  const devices = [{ name: 'rover', profile: 'sim-rover', faults }]
+  const config = SimLinkConfig.parse({ kind: 'sim', devices })
+  const link = new SimLink(config, { cellId: 'cell', now: () => 1, nowMs: () => 1 })
+  link.advance(1000)
+  const reason = 'its sensors have not reported yet'
+  t.match(link.list(), [{ available: false, reason }])
+  t.match(link.readState(link.list()[0]?.deviceId ?? ''), { seen_at: null, readings: {} })
+  const [unit] = link.world.units
+  if (unit !== undefined) unit.faults = { ...unit.faults, has_frozen_sensors: false }
+  link.advance(1000)
+  t.match(link.list(), [{ available: true, reason: undefined }])
+  t.end()
+})
