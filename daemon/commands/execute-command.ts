@@ -22,6 +22,9 @@ import {
   toRejection,
 } from './outcome.ts'
 import type { PlannedCommand } from './plan-command.ts'
+import type { Verb } from './verb.ts'
+
+type Json = Exclude<Ack['result'], undefined>
 
 interface Circumstances {
   /** Aborts when the daemon stops. */
@@ -49,7 +52,7 @@ export const executeCommand = async (
 ): Promise<CommandOutcome | undefined> => {
   const life: CommandLife = { hasBegun: false }
   const outcome = await findOutcome(planned, command, circumstances, life)
-  return outcome && { ...outcome, ...life.outcome }
+  return outcome && { ...findResult(life, command), ...outcome, ...life.outcome }
 }
 
 /** Known facts about a running command. */
@@ -57,6 +60,8 @@ interface CommandLife {
   hasBegun: boolean
   /** Operations sent to its device, and the state observed. */
   outcome?: DeviceOutcome
+  /** Result of a verb that fails. */
+  result?: Json
 }
 
 const findOutcome = async (
@@ -68,13 +73,15 @@ const findOutcome = async (
   const { stop, interrupted } = circumstances
   const over = new AbortController()
   const signal = AbortSignal.any([stop, interrupted, over.signal])
+  const work = performWork(planned, command, { ...circumstances, signal, life })
   try {
-    const work = performWork(planned, command, { ...circumstances, signal, life })
     const late = sleep(planned.verb.timeout_seconds * 1000, undefined, { signal })
     const outcome = await Promise.race([work, late])
     if (stop.aborted) return undefined
     return outcome ?? (await endLate(planned, command, { work, over, life }))
   } catch (error) {
+    // what was asked and observed until the interruption is known at the end of the work
+    if (interrupted.aborted) await waitForEnd(work, planned.verb, stop)
     if (stop.aborted) return undefined
     if (interrupted.aborted) return toInterruptedBy(interrupted.reason, command, life.hasBegun)
     return toFailure(error as Error)
@@ -108,7 +115,11 @@ const performWork = async (
   const noteOutcome = (outcome: DeviceOutcome): void => {
     life.outcome = boundOutcome(outcome)
   }
-  const context = { signal, report: limited, noteOutcome, command, findRefusal: refusal }
+  const noteResult = (result: Json): void => {
+    life.result = result
+  }
+  const notes = { noteOutcome, noteResult }
+  const context = { signal, report: limited, ...notes, command, findRefusal: refusal }
   return toSuccess(await verb.run(part, context), command)
 }
 
@@ -127,16 +138,26 @@ const limitReports = (
   }
 }
 
-const toSuccess = (
-  result: Exclude<Ack['result'], undefined>,
+const toSuccess = (result: Json, command: Command): CommandOutcome => {
+  const reason = findUnsendable(result, command)
+  if (reason === undefined) return { state: 'succeeded', result }
+  return { state: 'succeeded', message: reason }
+}
+
+const findResult = ({ result }: CommandLife, command: Command): Pick<CommandOutcome, 'result'> =>
+  result === undefined || findUnsendable(result, command) !== undefined ? {} : { result }
+
+/** Reason why a result cannot be part of an ack. */
+const findUnsendable = (
+  result: Json,
   { max_result_bytes = PLAIN_RESULT_BYTES }: Command,
-): CommandOutcome => {
+): string | undefined => {
   try {
     const maxBytes = Math.min(max_result_bytes, MAX_RESULT_BYTES)
-    if (Buffer.byteLength(canonicalJson(result)) <= maxBytes) return { state: 'succeeded', result }
-    return { state: 'succeeded', message: 'the result is too large to be sent' }
+    const isTooLarge = Buffer.byteLength(canonicalJson(result)) > maxBytes
+    return isTooLarge ? 'the result is too large to be sent' : undefined
   } catch {
-    return { state: 'succeeded', message: 'the result cannot be signed' }
+    return 'the result cannot be signed'
   }
 }
 
@@ -154,12 +175,7 @@ const endLate = async (
 ): Promise<CommandOutcome> => {
   const failure = new CommandFailure('timeout', `it did not end within ${verb.timeout_seconds} s`)
   over.abort(failure)
-  const atEnd = new AbortController()
-  const end = await Promise.race([
-    work.catch((error: Error) => error),
-    wait((verb.restSeconds ?? 0) * 1000, atEnd.signal),
-  ])
-  atEnd.abort()
+  const end = await waitForEnd(work, verb)
   if (end !== undefined && !(end instanceof Error)) return end
   if (end instanceof CommandFailure && end !== failure) return toFailure(end)
   return {
@@ -167,4 +183,18 @@ const endLate = async (
     reason: 'timeout',
     message: failure.message,
   }
+}
+
+/** Waits for a verb that was ended and brings its device to rest, for as long as that may take. */
+const waitForEnd = async (
+  work: Promise<CommandOutcome>,
+  { restSeconds = 0 }: Pick<Verb, 'restSeconds'>,
+  signal?: AbortSignal,
+): Promise<CommandOutcome | Error | undefined> => {
+  const atEnd = new AbortController()
+  const until = signal ? AbortSignal.any([atEnd.signal, signal]) : atEnd.signal
+  const settled = work.catch((error: Error) => error)
+  const end = await Promise.race([settled, wait(restSeconds * 1000, until).then(() => undefined)])
+  atEnd.abort()
+  return end
 }

@@ -18,6 +18,8 @@ export interface RunContext {
   report: (progress: Partial<CommandProgress>) => void
   /** Notes what was asked of a device and observed; the newest is part of the final ack. */
   noteOutcome?: (outcome: DeviceOutcome) => void
+  /** Notes the result of a verb that fails, for the final ack: what was done until then. */
+  noteResult?: (result: Json) => void
   /** The command that runs; absent for a verb that is a step of another one. */
   command?: Pick<Command, 'params' | 'approval'>
   /** Reason why it must not begin now, for a verb that had to wait; absent for a step. */

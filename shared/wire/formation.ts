@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { DEVICE_ID } from '../ids.ts'
+import { Asked, Seen } from './device-outcome.ts'
 
 /** Verb of a cell that moves its units of a formation. */
 export const FORMATION_VERB = 'swarm-move'
@@ -70,6 +71,9 @@ export const FormationUnitResult = z.object({
   device_id: z.string().regex(DEVICE_ID),
   /** Distance from its slot; null without a fresh position. */
   distance_m: z.number().nullable(),
+  /** Operations of its newest move, and the state observed after it; absent before the first. */
+  asked: Asked.exactOptional(),
+  seen: Seen.exactOptional(),
 })
 export type FormationUnitResult = z.infer<typeof FormationUnitResult>
 

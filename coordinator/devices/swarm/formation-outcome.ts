@@ -23,19 +23,20 @@ export const listOutcomes = (
   { plan }: StartedFormation,
   commands: readonly CommandRecord[],
 ): UnitOutcome[] => {
-  const distances = new Map(
+  const ends = new Map(
     commands
       .filter(({ state }) => isFinalCommandState(state))
       .flatMap(({ result }) => FormationResult.safeParse(result).data?.units ?? [])
-      .map(({ device_id, distance_m }) => [device_id, distance_m]),
+      .map(({ device_id, ...end }) => [device_id, end]),
   )
   return plan.units.map(({ device_id, cell_id }) => {
-    const distance_m = distances.get(device_id) ?? null
+    const { distance_m = null, ...outcome } = ends.get(device_id) ?? {}
     return {
       device_id,
       cell_id,
       distance_m,
       reached: distance_m !== null && distance_m <= plan.position_m,
+      ...outcome,
     }
   })
 }

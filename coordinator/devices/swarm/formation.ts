@@ -1,3 +1,4 @@
+import type { Asked, Seen } from '../../../shared/wire/device-outcome.ts'
 import type { FormationParams, SiteOrigin } from '../../../shared/wire/formation.ts'
 import type { CommandRecord } from '../../fleet/control/command.ts'
 import { isFinalCommandState } from '../../fleet/control/command.ts'
@@ -16,6 +17,9 @@ export interface UnitOutcome {
   /** Distance from its slot; null when it is not known. */
   distance_m: number | null
   reached: boolean
+  /** Operations of its newest move, and the state observed; absent before the first. */
+  asked?: Asked
+  seen?: Seen
 }
 
 /** A formation that was started. Times are unix milliseconds. */

@@ -1,6 +1,8 @@
 import type { Json } from '../../../devices/profile.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { MAX_RESULT_BYTES } from '../../../shared/wire/command.ts'
 import { describeCheck } from '../../../shared/wire/describe-check.ts'
+import { boundOutcome, type DeviceOutcome } from '../../../shared/wire/device-outcome.ts'
 import type { FormationUnitResult } from '../../../shared/wire/formation.ts'
 import type { RunContext } from '../../commands/verb.ts'
 import { checkUnits, type FormationCheckContext, measureDistance } from './check-formation.ts'
@@ -13,7 +15,7 @@ export interface FormationRunParts extends FormationCheckContext {
   /** Start in unix milliseconds by the coordinator's clock. */
   start_at: number
   units: readonly UnitPlan[]
-  context: Pick<RunContext, 'signal' | 'report'>
+  context: Pick<RunContext, 'signal' | 'report' | 'noteResult'>
 }
 
 /** Time between two checks of units that wait for their stage, in milliseconds. */
@@ -26,6 +28,8 @@ const CHECK_EVERY_MS = 250
 export class FormationRun {
   readonly #parts: FormationRunParts
   readonly #over = new AbortController()
+  /** Operations asked of each device by its newest move, and the state observed. */
+  readonly #outcomes = new Map<string, DeviceOutcome>()
   readonly #signal: AbortSignal
 
   constructor(parts: FormationRunParts) {
@@ -38,8 +42,11 @@ export class FormationRun {
     this.#over.abort(reason)
   }
 
-  /** Moves all units. Rejects with the reason why the formation has ended before. */
-  async run(): Promise<{ units: FormationUnitResult[] }> {
+  /**
+   * Moves all units. Rejects with the reason why the formation has ended before, after it has noted how
+   * far each unit came.
+   */
+  async run(): Promise<Json> {
     const { bounds, context } = this.#parts
     try {
       for (const [index, stage] of bounds.stages.entries()) {
@@ -47,8 +54,9 @@ export class FormationRun {
         context.report({ percent, message: `waiting for stage ${index + 1}` })
         await this.#runStage(index, stage)
       }
-      return { units: this.#listResults() }
+      return this.#describe()
     } catch (error) {
+      context.noteResult?.(this.#describe())
       throw this.#over.signal.aborted ? this.#over.signal.reason : error
     }
   }
@@ -94,7 +102,10 @@ export class FormationRun {
     if (move.delay_s > 0) await this.#requireChecks([unit])
     this.#signal.throwIfAborted()
     this.#requireOnTime(begins_at, move.device_id)
-    return verb.run(part, { signal: this.#signal, report: () => {} })
+    const noteOutcome = (outcome: DeviceOutcome): void => {
+      this.#outcomes.set(move.device_id, boundOutcome(outcome))
+    }
+    return verb.run(part, { signal: this.#signal, report: () => {}, noteOutcome })
   }
 
   #requireOnTime(begins_at: number, what: string): void {
@@ -104,11 +115,19 @@ export class FormationRun {
       throw new ShoalError('conflict', `${what} would begin ${least_ms} ms late`)
   }
 
+  /** Result of the formation: `FormationResult`. */
+  #describe(): Json {
+    return { units: this.#listResults() as unknown as Json }
+  }
+
   #listResults(): FormationUnitResult[] {
     const last = new Map(this.#parts.units.map(({ move }) => [move.device_id, move.to]))
-    return [...last].map(([device_id, to]) => ({
+    const places = [...last].map(([device_id, to]) => ({
       device_id,
       distance_m: measureDistance(device_id, to, this.#parts.bounds.origin, this.#parts),
     }))
+    const units = places.map(place => ({ ...place, ...this.#outcomes.get(place.device_id) }))
+    // the distances of many units come first
+    return Buffer.byteLength(JSON.stringify(units)) < MAX_RESULT_BYTES / 2 ? units : places
   }
 }

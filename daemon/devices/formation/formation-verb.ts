@@ -63,11 +63,11 @@ const checkClock = ({ width_ms }: CoordinatorTime, skew_ms: number): Preconditio
 const runFormation = async (
   parts: FormationVerbParts,
   part: PlanPart,
-  { signal, report, command }: RunContext,
+  { signal, report, noteResult, command }: RunContext,
 ) => {
   const units = readUnits(part, parts.findVerb)
   const start_at = requireStart(command, parts.time)
-  const context = { signal, report }
+  const context = { signal, report, ...(noteResult && { noteResult }) }
   const run = new FormationRun({ ...parts, units, bounds: readBounds(part), start_at, context })
   const ids = units.map(({ move }) => move.device_id)
   const off = parts.onStop(isStopped => {

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Bounds } from '../../../daemon/commands/clock.ts'
+import type { Verb } from '../../../daemon/commands/verb.ts'
 import { DeviceHost } from '../../../daemon/devices/device-host.ts'
 import { measureDistance } from '../../../daemon/devices/formation/check-formation.ts'
 import { CoordinatorTime } from '../../../daemon/devices/formation/coordinator-time.ts'
@@ -10,6 +11,8 @@ import type { HostedDevice } from '../../../daemon/devices/hosted-device.ts'
 import { SimLinkConfig } from '../../../devices/links/sim/config.ts'
 import { SimLink } from '../../../devices/links/sim/link.ts'
 import copter from '../../../devices/profiles/copter.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { DeviceOutcome } from '../../../shared/wire/device-outcome.ts'
 import type { FormationParams } from '../../../shared/wire/formation.ts'
 import { CRITICAL_GATE, FORMATION_GATE } from '../../../shared/wire/plan-part.ts'
 import { approvalFor } from '../../support/approval-for.ts'
@@ -63,6 +66,41 @@ t.test('a unit whose device was taken during its delay does not move', async t =
   await t.rejects(taken, { code: 'conflict', message: /^idle .*\["move-to"\]/ })
   t.strictSame(moved, [id], 'it has not moved again')
   other.resolve()
+})
+
+t.test('a formation says of each unit what was asked and seen, also when it fails', async t => {
+  const { host, id } = openRover()
+  const outcome: DeviceOutcome = {
+    asked: { sent: [{ name: 'go', answer: 'accepted' }] },
+    seen: { state: 'moving', at: NOW, values: { speed_m_s: 0.5 } },
+  }
+  const runWith = async (end: () => Promise<null>) => {
+    const findVerb: FindUnitVerb = (...given) => {
+      const verb = host.findVerb(...given)
+      const run: Verb['run'] = async (_part, { noteOutcome }) => {
+        noteOutcome?.(outcome)
+        return end()
+      }
+      return verb && { ...verb, run }
+    }
+    const params = planMove(id, 0)
+    const bounds = () => ({ earliest: NOW, latest: NOW })
+    const time = new CoordinatorTime({ clock: { bounds }, askTime: async () => {} })
+    const units = planUnits(CELL, params, findVerb)
+    const results: unknown[] = []
+    const noteResult = (result: unknown): void => void results.push(result)
+    const context = { signal: new AbortController().signal, report: () => {}, noteResult }
+    const parts = { host, findStop: () => undefined, now: () => NOW, time, bounds: params }
+    const run = new FormationRun({ ...parts, start_at: NOW, units, context }).run()
+    return { end: await run.catch((error: Error) => error), results }
+  }
+  const unit = { device_id: id, distance_m: 2, ...outcome }
+  t.strictSame(await runWith(async () => null), { end: { units: [unit] }, results: [] })
+  const failed = await runWith(async () => {
+    throw new ShoalError('conflict', 'the wheel is stuck')
+  })
+  t.match(failed.end, { message: 'the wheel is stuck' })
+  t.strictSame(failed.results, [{ units: [unit] }])
 })
 
 t.test('a unit whose own move needs a gate of its own is refused', t => {

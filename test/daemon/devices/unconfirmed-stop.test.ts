@@ -180,6 +180,23 @@ t.test('a rover that a limit stops is said to be stopped once it was seen at res
   t.equal(at.findUnconfirmed(), undefined)
 })
 
+t.test('a motion that a stop overtakes says what was asked and seen until then', async t => {
+  const { link, clock, ...at } = await openRadio(t)
+  await at.start('move-to', TO)
+  await pass(link, clock, 2)
+  await at.executor.receive(command({ device_id: at.device_id, ...STOP }))
+  await pass(link, clock, 3)
+  await at.executor.waitUntilIdle()
+  t.match(
+    at.acks.find(({ reason }) => reason === 'overtaken'),
+    {
+      state: 'unknown',
+      asked: { sent: [{ name: 'go', answer: 'accepted' }] },
+      seen: { values: { speed_m_s: Number, travelled_m: Number } },
+    },
+  )
+})
+
 t.test('an unconfirmed stop outlives the daemon', async t => {
   const { link, clock, stopFile, speed, host, ...at } = await openRadio(t)
   await at.start('move-to', TO)

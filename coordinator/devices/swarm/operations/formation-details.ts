@@ -1,5 +1,11 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import {
+  AskedView,
+  SeenView,
+  toAskedView,
+  toSeenView,
+} from '../../../fleet/control/operations/commands/outcome-view.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import type { StartedFormation } from '../formation.ts'
 import { FormationView, formationViewOf } from './swarm-view.ts'
@@ -27,6 +33,10 @@ export const FormationDetails = FormationView.extend({
         /** Distance from its slot; null when it is not known. */
         distance_m: z.number().nullable(),
         reached: z.boolean(),
+        asked: AskedView.nullable().describe(
+          'Operations of its newest move; null before the first.',
+        ),
+        seen: SeenView.nullable().describe('State observed after them.'),
       }),
     )
     .nullable(),
@@ -61,7 +71,12 @@ export const describeFormation = async (
         message: message ?? reason ?? null,
       }
     }),
-    outcome: one.outcome === undefined ? null : [...one.outcome],
+    outcome:
+      one.outcome?.map(({ asked, seen, ...unit }) => ({
+        ...unit,
+        asked: asked === undefined ? null : toAskedView(asked),
+        seen: seen === undefined ? null : toSeenView(seen),
+      })) ?? null,
     plan: one.plan as unknown as z.core.util.JSONType,
   }
 }
