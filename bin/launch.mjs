@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 
-// Plain JavaScript that any Node can read: it decides which Node runs the sources.
-const NEEDED = [22, 18]
+// Plain JavaScript that any Node can read: it decides which Node runs the sources. The oldest that
+// `engines` in package.json promises; older ones fail on imports of the sources.
+const NEEDED = [24, 5]
 
 const fits = version => {
   const [major, minor] = version.split('.').map(Number)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Rebuilds the bundled models from nothing: tokenizer, training, export.
 # usage: models/build.sh [--minutes-large 45] [--minutes-small 25] [--minutes-embed 10] [--work DIR]
-# Needs python3 with torch (Debian: python3-torch libopenblas0-pthread) and Node 22.18 or newer.
+# Needs python3 with torch (Debian: python3-torch libopenblas0-pthread) and Node 24.5 or newer.
 set -eu
 
 models=$(cd "$(dirname "$0")" && pwd)

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import * as tls from 'node:tls'
-import { exitCode } from '../../shared/errors.ts'
 import { joinTokenText } from '../../shared/join-token.ts'
 import { EXIT, LaunchError } from './launch-error.ts'
 import type { Addresses } from './ready-file.ts'
@@ -52,9 +51,6 @@ export const lanUrl = (address: string, port: string): string =>
 
 /** Makes the launcher trust the coordinator's own authority too. */
 export const trustCoordinator = (caFile: string): void => {
-  // since Node 22.19 and 24.5 (tls.setDefaultCACertificates in its documentation)
-  if (typeof tls.setDefaultCACertificates !== 'function')
-    throw new LaunchError(exitCode('config_invalid'), '--lan needs Node 22.19 or newer')
   const authority = readFileSync(caFile, 'utf8')
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), authority])
 }

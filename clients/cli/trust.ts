@@ -30,13 +30,6 @@ const certificatesOf = (text: string): string[] => {
 
 /** Makes this process trust these authorities and no others. Throws `config_invalid`. */
 export const trustOnly = (pem: string): void => {
-  // since Node 22.19 and 24.5 (tls.setDefaultCACertificates in its documentation)
-  if (typeof tls.setDefaultCACertificates !== 'function')
-    throw new ShoalError(
-      'config_invalid',
-      'this Node cannot take an authority of a profile: use Node 22.19 or newer, or ' +
-        'NODE_EXTRA_CA_CERTS',
-    )
   tls.setDefaultCACertificates(certificatesOf(pem))
 }
 
