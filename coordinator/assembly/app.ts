@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client'
 import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
 import type { Catalogue } from '../../shared/catalogue.ts'
 import { closeWithLinger } from '../../shared/lingering-close.ts'
+import { systemRuntime } from '../../shared/runtime.ts'
 import type { Keys } from '../access/keys/keys.ts'
 import type { Quota } from '../access/quota/quota.ts'
 import type { Pipeline } from '../calls/invoke/invoke.ts'
@@ -185,7 +186,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   await app.register(modelRoutes, { catalogue, createdAt, fleet, mayUse })
   const { storedResponses: responses } = parts
   if (responses) await app.register(storedResponseRoutes, { responses })
-  const modelFacts = new ModelFactsMemory({ fleet, mayUse, nowMs: () => performance.now() })
+  const modelFacts = new ModelFactsMemory({ fleet, mayUse, nowMs: systemRuntime.nowMs })
   await app.register(ollamaModelRoutes, { catalogue, createdAt, fleet, mayUse, modelFacts })
   const { isDegraded, findReadinessFault } = parts
   await app.register(healthRoutes, { catalogue, fleet, findReadinessFault, isDegraded })

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { OnReload } from '../../shared/reload-on-hangup.ts'
+import { systemRuntime } from '../../shared/runtime.ts'
 import { openFlowCalls } from '../agents/flows/operations/open.ts'
 import { createCallViews } from '../calls/invoke/call-views.ts'
 import { openPipeline } from '../calls/invoke/open.ts'
@@ -41,7 +42,7 @@ const createBeginning = (
   stack: AsyncDisposableStack,
   options: CoordinatorOptions,
 ) => {
-  const { now = Date.now, nowMs = () => performance.now() } = options
+  const { now = systemRuntime.now, nowMs = systemRuntime.nowMs } = options
   const { moreSkills = [], fixture, env = process.env, onReload } = options
   const base: Base = {
     logger,

@@ -1,9 +1,9 @@
 import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Registry } from 'prom-client'
 import type { OnReload } from '../../shared/reload-on-hangup.ts'
+import { nextTurn, systemRuntime } from '../../shared/runtime.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { Base } from '../kernel/base/base.ts'
 import { listBlockedAddresses } from '../kernel/base/blocked-addresses.ts'
@@ -120,10 +120,10 @@ export const leaveFirst = (parts: LeavingParts): object => {
 const stopListening = async ({ config, closeServer }: LeavingParts): Promise<void> => {
   await delay(config.http.leave_seconds * 1000)
   // right after new connections were accepted: those that still wait would be reset
-  await nextTurn()
+  await nextTurn(systemRuntime)
   // it resolves after the last connection; its failure is reported where that is awaited
   closeServer().catch(() => {})
 }
 
 const delay = (milliseconds: number): Promise<void> =>
-  new Promise(resolve => setTimeout(resolve, milliseconds).unref())
+  new Promise(resolve => systemRuntime.setTimeout(resolve, milliseconds).unref())

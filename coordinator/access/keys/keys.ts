@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { TierName } from '../../../shared/catalogue.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { Listeners } from '../../kernel/base/listeners.ts'
 import type { Key, KeySpec } from '../../kernel/declaration/key.ts'
@@ -44,7 +45,7 @@ export class Keys {
   /** Called after this process has revoked a key. */
   readonly revocations = new Listeners<[]>()
 
-  constructor({ store, logger, now = Date.now, later, checking }: KeysOptions) {
+  constructor({ store, logger, now = systemRuntime.now, later, checking }: KeysOptions) {
     const { ledger } = store
     this.#ledger = ledger
     this.#logger = logger

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import type { Key } from '../../kernel/declaration/key.ts'
 import { createKeyEndedError, findKeyFault } from './key.ts'
 
@@ -191,6 +192,6 @@ const faultOf = (entry: Entry, key: Key | undefined, now: number): ShoalError | 
 }
 
 const runLater = (run: () => void, milliseconds: number): (() => void) => {
-  const timer = setTimeout(run, milliseconds).unref()
-  return () => clearTimeout(timer)
+  const timer = systemRuntime.setTimeout(run, milliseconds).unref()
+  return () => stopTimer(timer)
 }

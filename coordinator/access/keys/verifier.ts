@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { LRUCache } from 'lru-cache'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { createBoundedCache } from '../../kernel/base/bounded-cache.ts'
 import { digestOf } from './secret.ts'
 
@@ -137,7 +138,7 @@ export class Verifier<T> {
   #mustReload(id: string): boolean {
     if (this.#isAway()) return true
     if (!this.#lags) return false
-    const now = performance.now()
+    const now = systemRuntime.nowMs()
     if (now - (this.#reloadedAt.get(id) ?? Number.NEGATIVE_INFINITY) < RELOAD_MS) return false
     this.#reloadedAt.set(id, now)
     return true

@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Key } from '../../kernel/declaration/key.ts'
 import { isOperator } from '../keys/key.ts'
 import type { Minute, OpenMinute } from './minute.ts'
@@ -23,7 +24,7 @@ interface CallLimitParts {
 }
 
 export const createCallLimits = ({
-  ticks = () => performance.now(),
+  ticks = systemRuntime.nowMs,
   openMinute = () => new MinuteWindow(),
 }: CallLimitParts = {}): CountCall => {
   const minutes = new Map<string, Minute>()

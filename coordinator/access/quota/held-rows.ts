@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 
 interface HeldRows<T> {
   /** Appends the row now or, while the disk takes nothing, later. Rejects when too many wait. */
@@ -54,15 +55,17 @@ export const holdRows = <T>(options: HeldRowsOptions<T>): HeldRows<T> => {
     return retrying
   }
   const warn = (error: unknown): void => logger.warn({ err: error }, 'usage was not recorded')
-  const timer = setInterval(() => {
-    if (held.length > 0) retry().catch(warn)
-  }, everyMs).unref()
+  const timer = systemRuntime
+    .setInterval(() => {
+      if (held.length > 0) retry().catch(warn)
+    }, everyMs)
+    .unref()
 
   return {
     append: keep,
     retry,
     close: async () => {
-      clearInterval(timer)
+      stopTimer(timer)
       await retry().catch(warn)
       if (held.length > 0) logger.warn({ rows: held.length }, 'usage is lost: no room on the disk')
     },

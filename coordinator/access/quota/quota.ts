@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Ledger, Store } from '../../kernel/store/store.ts'
 import {
   type Account,
@@ -98,7 +99,7 @@ export class LeasedQuota implements Quota {
     this.#ledger = options.store.ledger
     this.#tiers = options.tiers
     this.#logger = options.logger
-    this.#ticks = options.ticks ?? (() => performance.now())
+    this.#ticks = options.ticks ?? systemRuntime.nowMs
     const { countReplicas = () => 1 } = options
     this.#leases = createQuotaLeases({
       ledger: this.#ledger,

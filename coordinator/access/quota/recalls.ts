@@ -1,4 +1,4 @@
-import { setTimeout } from 'node:timers/promises'
+import { sleep, systemRuntime } from '../../../shared/runtime.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 
 /** How processes that have used up a month ask the others for what they have leased of it. */
@@ -39,7 +39,7 @@ export const createRecalls = ({ ledger, countReplicas }: RecallParts): LeaseReca
         .onConflict(conflict => conflict.column('subject').doUpdateSet({ at }))
         .execute()
     })
-    await setTimeout(LOOK_AGAIN_MS)
+    await sleep(systemRuntime, LOOK_AGAIN_MS)
   },
   list: async () => {
     const rows = await ledger.read.selectFrom('quota_recalls').select('subject').execute()

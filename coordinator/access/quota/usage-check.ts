@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 import { DAY_MS, HOUR_MS } from '../../../shared/time.ts'
 import { sumOf } from '../../kernel/store/count.ts'
 import type { UsageRow } from '../../kernel/store/record-tables.ts'
@@ -67,7 +67,7 @@ export async function* findChangedUsage(
     if (found) changedDays.add(day)
     if (found && isSettled && after.requests === known.requests)
       yield createLoss(known.hour_at, known, found)
-    await setImmediate()
+    await nextTurn(systemRuntime)
   }
   const kept = [...days].filter(day => !changedDays.has(day))
   yield* findChangedDays(records, kept, signal)
@@ -100,7 +100,7 @@ async function* findChangedDays(
     const found = sums.find(({ isOfHours }) => isOfHours === 0) ?? NOTHING
     if (expected.requests !== found.requests || expected.tokens !== found.tokens)
       yield { ...createLoss(day, expected, found), isDay: true }
-    await setImmediate()
+    await nextTurn(systemRuntime)
   }
 }
 
@@ -185,7 +185,7 @@ async function* readRows(
       .limit(PAGE)
       .execute()
     if (page.length > 0) yield page
-    await setImmediate()
+    await nextTurn(systemRuntime)
     const end = page.at(-1)
     if (end === undefined || page.length < PAGE) return
     last = end

@@ -1,3 +1,4 @@
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { DAY_MS, HOUR_MS } from '../../../shared/time.ts'
 import type { Ledger, Records } from '../../kernel/store/store.ts'
 import { forgetAnchors } from './usage-anchors.ts'
@@ -31,7 +32,7 @@ export const createUsageKeeper = ({
   records,
   ledger,
   retention: { row_days, bucket_days },
-  now = Date.now,
+  now = systemRuntime.now,
 }: UsageKeeperOptions): UsageKeeper => {
   let running: Promise<void> | undefined
   let closed = false

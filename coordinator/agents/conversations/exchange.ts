@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import { answerMessage } from './answer-message.ts'
@@ -88,7 +89,7 @@ export class Exchanges<C extends ConversationCaller> {
     const { config, closing, upkeep } = this.#parts
     const { conversation, message, caller } = turns
     const replies: Message[] = []
-    const timeout = AbortSignal.timeout(config.message_seconds * 1000)
+    const timeout = timeoutSignal(systemRuntime, config.message_seconds * 1000)
     const signal = AbortSignal.any([caller.signal, timeout, closing])
     const add = async (reply: NewMessage): Promise<Message> => {
       const stored = await this.#store(conversation, reply, tell, trx =>

@@ -1,3 +1,5 @@
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
+
 /** Longest time that one event waits for its reader, in milliseconds. */
 const WAIT_MS = 2000
 
@@ -11,11 +13,11 @@ export const limitWait = <E>(
   let isBehind = false
   const stopWaiting = async (taken: Promise<void>): Promise<void> => {
     const late = Promise.withResolvers<void>()
-    const timer = setTimeout(() => {
+    const timer = systemRuntime.setTimeout(() => {
       isBehind = true
       late.resolve()
     }, WAIT_MS)
-    await Promise.race([taken, late.promise]).finally(() => clearTimeout(timer))
+    await Promise.race([taken, late.promise]).finally(() => stopTimer(timer))
   }
   return event => {
     const taken = isBehind ? undefined : tell(event)

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { readDocument } from '../../../shared/foreign/read-document.ts'
 import {
@@ -8,6 +6,7 @@ import {
   parseAllowed,
 } from '../../../shared/outbound/allow-list.ts'
 import type { Target } from '../../../shared/outbound/judge.ts'
+import { sleep, systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
 import type { Sender } from '../../kernel/outbound/sender.ts'
 import { backOffMs } from '../../kernel/queue/back-off.ts'
 import type { AgentCredentials } from './agent-credentials.ts'
@@ -107,7 +106,11 @@ export class RemoteAgents {
 
   async #say(line: Line, text: string, signal: AbortSignal) {
     const send = async (to: Line) => {
-      const answer = await this.#call(to, requestOf(to.version, text, randomUUID()), signal)
+      const answer = await this.#call(
+        to,
+        requestOf(to.version, text, systemRuntime.ids.uuid()),
+        signal,
+      )
       return { line: to, answer }
     }
     const first = await send(line)
@@ -127,8 +130,8 @@ export class RemoteAgents {
   async #poll(line: Line, taskId: string, signal: AbortSignal): Promise<string> {
     const wait = this.#parts.wait ?? waitOrAbort
     for (let attempt = 1, failed = 0; ; attempt++) {
-      await wait(backOffMs(POLL, attempt, Math.random()), signal)
-      const body = taskRequestOf(line.version, 'get', taskId, randomUUID())
+      await wait(backOffMs(POLL, attempt, systemRuntime.random()), signal)
+      const body = taskRequestOf(line.version, 'get', taskId, systemRuntime.ids.uuid())
       const answer = await this.#call(line, body, signal).catch(error => {
         if (signal.aborted || ++failed === FAILED_POLLS) throw error
       })
@@ -141,13 +144,13 @@ export class RemoteAgents {
 
   /** Cancels a task on a best-effort basis: the agent may be unreachable. */
   async #cancel(line: Line, taskId: string): Promise<void> {
-    const body = taskRequestOf(line.version, 'cancel', taskId, randomUUID())
-    await this.#call(line, body, AbortSignal.timeout(CANCEL_MS)).catch(() => {})
+    const body = taskRequestOf(line.version, 'cancel', taskId, systemRuntime.ids.uuid())
+    await this.#call(line, body, timeoutSignal(systemRuntime, CANCEL_MS)).catch(() => {})
   }
 }
 
 const waitOrAbort = (milliseconds: number, signal: AbortSignal): Promise<unknown> =>
-  sleep(milliseconds, undefined, { signal })
+  sleep(systemRuntime, milliseconds, { signal })
 
 const MAX_REASON_CHARS = 300
 

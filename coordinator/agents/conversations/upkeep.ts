@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import { newId } from '../../../shared/ids.ts'
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import { createLease, LEASE_MS } from '../../calls/tasks/lease.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
@@ -67,7 +68,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
   }
   await leaderWork.runOnce(tidy).catch(warn)
   leaderWork.every('conversations.tidy', LEASE_MS / 1000, tidy)
-  const beating = setInterval(beat, LEASE_MS / 3).unref()
+  const beating = systemRuntime.setInterval(beat, LEASE_MS / 3).unref()
 
   const take: Upkeep['take'] = async add => {
     const id = newId('msg', now())
@@ -89,7 +90,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
     isBusy: async (trx, conversationId) =>
       isAnsweredElsewhere(trx, conversationId, { worker, now: await ledger.nowMs(trx) }),
     close: async () => {
-      clearInterval(beating)
+      stopTimer(beating)
       await ledger.free.write(lease.end).catch(warn)
     },
   }

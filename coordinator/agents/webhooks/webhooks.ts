@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { CloudEvent } from '../../kernel/events/bus.ts'
@@ -174,7 +174,7 @@ export class Webhooks {
     const { source, now } = this.#parts
     return {
       specversion: '1.0',
-      id: randomUUID(),
+      id: systemRuntime.ids.uuid(),
       source,
       type: 'shoal.webhook.test',
       subject: id,

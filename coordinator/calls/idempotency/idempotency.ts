@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto'
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import { errorCodes, httpStatus, ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { SecretSealer } from '../../kernel/signing/sealing.ts'
 import type { IdempotentCallRow } from '../../kernel/store/delivery-tables.ts'
@@ -73,7 +73,7 @@ export class Idempotency {
     run: () => Promise<unknown>,
     isKept: (answer: unknown) => boolean,
   ): Promise<{ answer: unknown; replayed: boolean }> {
-    const name = `${this.#parts.replicas.id}/${randomUUID()}`
+    const name = `${this.#parts.replicas.id}/${systemRuntime.ids.uuid()}`
     const sealed = await this.#claim(wanted, name)
     if (sealed !== undefined) {
       const text = this.#parts.sealing.open(sealed, contextOf(wanted))

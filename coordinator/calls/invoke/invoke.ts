@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Keys } from '../../access/keys/keys.ts'
 import { resolveCells } from '../../fleet/cells/resolve-cells.ts'
 import type { CallSkill, TaskCaller, Views } from '../../kernel/declaration/context.ts'
@@ -140,7 +141,7 @@ export class CallPipeline implements Pipeline {
         views().calls.add({
           operationId: operation.id,
           tenantId: caller.tenantId,
-          durationMs: performance.now() - time.startedMs,
+          durationMs: systemRuntime.nowMs() - time.startedMs,
           failed,
         })
     }
@@ -148,7 +149,7 @@ export class CallPipeline implements Pipeline {
 
   async #run(call: Call, time: CallTime): Promise<unknown> {
     const { operation } = call
-    time.startedMs = performance.now()
+    time.startedMs = systemRuntime.nowMs()
     const views = this.#parts.views()
     const parsed = parseInput(operation, call.input)
     const { input, cellId } = await resolveCells(operation, parsed, call.cellId, views)

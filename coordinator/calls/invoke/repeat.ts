@@ -1,6 +1,7 @@
-import { hash, randomUUID } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Declaration, DeviceViews } from '../../kernel/declaration/declaration.ts'
 import { PendingResult } from '../../kernel/declaration/pending-result.ts'
 import { hideSecretFields } from '../../kernel/declaration/secret-fields.ts'
@@ -59,7 +60,7 @@ export const runOnce = async (
 const requireCallKey = ({ operation, input, isOnce }: Call, views: () => DeviceViews): void => {
   if (isOnce || operation.needsCallKey === undefined) return
   if (!operation.needsCallKey(parseInput(operation, input) as never, views())) return
-  const message = `${operation.id} ${NO_CALL_KEY}; ${randomUUID()} is a new one`
+  const message = `${operation.id} ${NO_CALL_KEY}; ${systemRuntime.ids.uuid()} is a new one`
   throw new ShoalError('invalid_request', message, { param: 'Idempotency-Key' })
 }
 

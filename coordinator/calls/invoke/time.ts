@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 import type { Declaration } from '../../kernel/declaration/declaration.ts'
 
 /** Time limit of a call by its mode, for operations that declare none. */
@@ -26,7 +27,7 @@ export class CallTime {
   readonly #controller = new AbortController()
   readonly #signals: readonly AbortSignal[]
   readonly #late: () => void
-  readonly #timer: NodeJS.Timeout
+  readonly #timer: Timer
   /** Start of the operation itself, by the monotonic clock; undefined for a replayed answer. */
   startedMs: number | undefined
   #reject: ((error: unknown) => void) | undefined
@@ -36,7 +37,7 @@ export class CallTime {
     this.#signals = signals
     this.#late = late
     const seconds = timeLimitSeconds(operation)
-    this.#timer = setTimeout(() => {
+    this.#timer = systemRuntime.setTimeout(() => {
       this.#isTimedOut = true
       const text = `${operation.id} did not answer within ${seconds} s`
       this.end(new ShoalError('request_timeout', text))
@@ -76,7 +77,7 @@ export class CallTime {
 
   /** Lets go of the timer and the signals. */
   close(): void {
-    clearTimeout(this.#timer)
+    stopTimer(this.#timer)
     for (const signal of this.#signals) signal.removeEventListener('abort', this.#left)
   }
 

@@ -1,5 +1,6 @@
 import type { Task } from '@a2a-js/sdk'
 import { ShoalError } from '../../../shared/errors.ts'
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { Followers } from './followers.ts'
 import { LEASE_MS } from './lease.ts'
@@ -79,12 +80,12 @@ const waitForEnd = async (
   tenantId: string,
 ): Promise<void> => {
   const { events } = followers.add(task, tenantId)
-  const timer = setTimeout(() => events.close(), WAIT_MS)
+  const timer = systemRuntime.setTimeout(() => events.close(), WAIT_MS)
   try {
     await followers.look()
     while ((await events.next()) !== undefined);
   } finally {
-    clearTimeout(timer)
+    stopTimer(timer)
     followers.remove(task.id, events)
   }
 }

@@ -1,7 +1,7 @@
-import { setTimeout } from 'node:timers/promises'
 import type { StreamResponse, Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { sleep, systemRuntime } from '../../../shared/runtime.ts'
 import type { EventDraft, Events } from '../../kernel/events/bus.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import { applyEvent, withMessage } from './apply.ts'
@@ -180,7 +180,7 @@ export class LiveTask {
         this.#fail(error)
         onError(this.task.id, error as Error)
         if (this.#isClosing || this.isLost) break
-        await setTimeout(RETRY_MS, undefined, { ref: false })
+        await sleep(systemRuntime, RETRY_MS, { ref: false })
       }
     }
     this.#writing = undefined

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Tasks } from './tasks.ts'
 
@@ -17,7 +18,7 @@ const LOOK_EVERY_MS = 5000
 /** Looks for tasks that can continue: periodically, and after each decision at a gate. */
 export class TaskUpkeep {
   readonly #parts: TaskUpkeepParts
-  readonly #timer: NodeJS.Timeout
+  readonly #timer: Timer
   readonly #stops: (() => void)[]
   #looking: Promise<void> | undefined
   #lookAgain = false
@@ -25,11 +26,11 @@ export class TaskUpkeep {
   constructor(parts: TaskUpkeepParts) {
     this.#parts = parts
     // the turn that asked a gate has only just ended: its task is released a moment later
-    const lookSoon = (): void => void setImmediate(() => this.look())
+    const lookSoon = (): void => void systemRuntime.setImmediate(() => this.look())
     this.#stops = ['shoal.gate.', 'shoal.task.auth-required'].map(type =>
       parts.events.subscribe(type, lookSoon),
     )
-    this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS).unref()
+    this.#timer = systemRuntime.setInterval(() => void this.look(), LOOK_EVERY_MS).unref()
   }
 
   /** Resolves after a check that started no earlier than this call; never rejects. */
@@ -40,7 +41,7 @@ export class TaskUpkeep {
   }
 
   close(): void {
-    clearInterval(this.#timer)
+    stopTimer(this.#timer)
     for (const stop of this.#stops) stop()
   }
 

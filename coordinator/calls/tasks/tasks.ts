@@ -1,5 +1,6 @@
 import type { ListTasksRequest, ListTasksResponse, Message, Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Ledger, Store } from '../../kernel/store/store.ts'
 import type { TaskTransitionRow } from '../../kernel/store/task-tables.ts'
@@ -114,7 +115,7 @@ export const createTasks = (parts: TaskParts): Tasks => {
     lookAt()
   }
   const stopWatching = revisions.onChange('tasks', look)
-  const heeding = setInterval(heed, HEED_EVERY_MS)
+  const heeding = systemRuntime.setInterval(heed, HEED_EVERY_MS)
   heeding.unref()
 
   const follow: Tasks['follow'] = async (taskId, reader) => {
@@ -131,7 +132,7 @@ export const createTasks = (parts: TaskParts): Tasks => {
 
   const close = async (): Promise<void> => {
     stopWatching()
-    clearInterval(heeding)
+    stopTimer(heeding)
     await turns.close()
     followers.close()
   }

@@ -1,6 +1,7 @@
 import type { Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
 import { errorBody, ShoalError } from '../../../shared/errors.ts'
+import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 import { LEASE_MS, type ProcessLease, TaskElsewhereError } from './lease.ts'
 import type { LiveTask, LiveTaskParts } from './live.ts'
 import { dataPart, textPart } from './parts.ts'
@@ -24,12 +25,12 @@ export interface TurnParts extends LiveTaskParts {
 export class Turns {
   readonly #parts: TurnParts
   readonly #lives = new Map<string, LiveTask>()
-  readonly #beating: NodeJS.Timeout
+  readonly #beating: Timer
   #isClosing = false
 
   constructor(parts: TurnParts) {
     this.#parts = parts
-    this.#beating = setInterval(() => void this.#beat(), LEASE_MS / 3).unref()
+    this.#beating = systemRuntime.setInterval(() => void this.#beat(), LEASE_MS / 3).unref()
   }
 
   get isClosing(): boolean {
@@ -114,7 +115,7 @@ export class Turns {
   async close(): Promise<void> {
     const { ledger, lease, logger } = this.#parts
     this.#isClosing = true
-    clearInterval(this.#beating)
+    stopTimer(this.#beating)
     const lives = [...this.#lives.values()]
     for (const live of lives) live.close()
     await Promise.all(lives.map(live => live.waitForFlush()))

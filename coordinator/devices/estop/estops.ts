@@ -1,7 +1,7 @@
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
+import { nextTurn, sleep, systemRuntime } from '../../../shared/runtime.ts'
 import type { DeviceSeat, EstoppedDevice } from '../../../shared/wire/estop.ts'
 import type { Cell } from '../../fleet/cells/cell.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
@@ -45,7 +45,7 @@ const ANSWER_MS = 1000
 
 const waitAtMost = async (ms: number, work: Promise<unknown>): Promise<void> => {
   const over = new AbortController()
-  const late = sleep(ms, undefined, { signal: over.signal }).catch(() => {})
+  const late = sleep(systemRuntime, ms, { signal: over.signal }).catch(() => {})
   await Promise.race([work, late]).finally(() => over.abort())
 }
 
@@ -70,7 +70,9 @@ export class Estops {
     const sent = this.#sendConfirmed(stop, () => this.#noteSent(stop, startedAt))
     this.#noteEngaged(stop, by)
     // the documents leave in this turn, and the store takes its time after them
-    const stored = stops.isStored(stop.id) ? undefined : nextTurn().then(() => this.#store(stop))
+    const stored = stops.isStored(stop.id)
+      ? undefined
+      : nextTurn(systemRuntime).then(() => this.#store(stop))
     await waitAtMost(ANSWER_MS, Promise.all([sent, stored]))
     return this.measureReach(stop)
   }

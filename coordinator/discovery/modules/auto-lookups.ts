@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { type DiscoveryModule, isScan, type LookupModule } from '../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
+import { systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
 import type { Lookups } from './lookups.ts'
 
@@ -27,7 +28,11 @@ export const scheduleLookups = (parts: AutoLookupParts): void => {
     if (module.autoRun === undefined || !input.success) continue
     leaderWork.every(`lookups.${module.id}`, module.autoRun.everySeconds, async () => {
       try {
-        await lookups.run(module, input.data, AbortSignal.timeout(module.deadlineSeconds * 1000))
+        await lookups.run(
+          module,
+          input.data,
+          timeoutSignal(systemRuntime, module.deadlineSeconds * 1000),
+        )
       } catch (error) {
         logger.info({ module: module.id, reason: (error as Error).message }, 'a lookup has failed')
       }

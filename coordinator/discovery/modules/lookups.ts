@@ -7,6 +7,7 @@ import type { Upstreams } from '../../../discovery/upstreams/upstreams.ts'
 import { canonicalHash } from '../../../shared/canonical-hash.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { randomId } from '../../../shared/ids.ts'
+import { systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
 import type { ModuleRow } from '../../../shared/wire/findings.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import type { FindingsSink } from '../registry/findings-sink.ts'
@@ -68,7 +69,7 @@ export class Lookups {
     }
     const startedAt = now()
     try {
-      const deadline = AbortSignal.timeout(module.deadlineSeconds * 1000)
+      const deadline = timeoutSignal(systemRuntime, module.deadlineSeconds * 1000)
       const result = await this.#ask(module, input, AbortSignal.any([ends, deadline]))
       figures.discovery.countRun(module.id, 'complete')
       await this.#record(module, result, { inputHash, startedAt })

@@ -1,9 +1,9 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import type { DiscoveryModule, ScanModule } from '../../../discovery/module.ts'
 import { canonicalHash } from '../../../shared/canonical-hash.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { randomId } from '../../../shared/ids.ts'
+import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 import type { CallProgress } from '../../../shared/wire/answer-events.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
@@ -73,7 +73,7 @@ export class ModuleRuns {
     }
     try {
       await forEachAtOnce(cellIds.length, CELLS_AT_ONCE, ask)
-      await setImmediate()
+      await nextTurn(systemRuntime)
       const results = held.map(each => each?.result).filter(each => each !== undefined)
       throwIfAllRefused(results)
       return use(results)

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { iso } from '../../../shared/time.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { readFacts } from './entity-facts.ts'
@@ -12,7 +12,7 @@ export const formatInventoryHead = (at: number): string => {
   const head = JSON.stringify({
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
-    serialNumber: `urn:uuid:${randomUUID()}`,
+    serialNumber: `urn:uuid:${systemRuntime.ids.uuid()}`,
     version: 1,
     metadata: {
       timestamp: iso(at),

@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import { ShoalError } from '../../../shared/errors.ts'
+import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import type { EntityFilter } from './entity-page.ts'
 import { EXPORTS, type ExportFormatName } from './export-formats.ts'
@@ -49,7 +49,7 @@ export async function* exportEntities(
       text = ''
       share.give(more)
       // a file is read without a turn of the event loop, which other requests need
-      await setImmediate()
+      await nextTurn(systemRuntime)
     }
     yield text + end
   } finally {

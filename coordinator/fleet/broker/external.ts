@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { connect as connectMqtt, type IClientOptions, type MqttClient } from 'mqtt'
 import { ShoalError } from '../../../shared/errors.ts'
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import { type CoordinatorBody, envelope } from '../../../shared/wire/envelope.ts'
 import {
   parseTopic,
@@ -75,7 +76,7 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
 
   const handle = (socket: Socket, cellId: string, caller?: CellCaller): void => {
     const guarded = connections.admit(socket, cellId, caller)
-    const deadline = setTimeout(
+    const deadline = systemRuntime.setTimeout(
       () => guarded.destroy(),
       parts.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     )
@@ -91,11 +92,11 @@ export const createExternalBus = (parts: ExternalParts): Bus => {
       confirm: puback => down.readable && down.push(puback),
       onAdmitted: async () => {
         await takeOver(cellId, upstream)
-        clearTimeout(deadline)
+        stopTimer(deadline)
       },
     })
     pipeline(guarded, checked, upstream, error => {
-      clearTimeout(deadline)
+      stopTimer(deadline)
       if (error) logger.info({ cell: cellId, reason: error.message }, 'mqtt connection ended')
     })
     pipeline(upstream, down, guarded, () => guarded.destroy())

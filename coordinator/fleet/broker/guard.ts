@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
+import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 
 export interface GuardLimits {
   maxPacketBytes: number
@@ -111,8 +112,8 @@ export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
   const meter = new PacketMeter()
   const bytes = new RateBucket(options.bytes, options.nowMs())
   const packets = new RateBucket(options.packets, options.nowMs())
-  let resumeTimer: NodeJS.Timeout | undefined
-  let endOfTurn: NodeJS.Immediate | undefined
+  let resumeTimer: Timer | undefined
+  let endOfTurn: Timer | undefined
 
   const guarded = new Duplex({
     read: () => {
@@ -132,8 +133,8 @@ export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
       done()
     },
     destroy: (error, done) => {
-      clearTimeout(resumeTimer)
-      clearImmediate(endOfTurn)
+      stopTimer(resumeTimer)
+      stopTimer(endOfTurn)
       socket.destroy()
       done(error)
     },
@@ -146,12 +147,12 @@ export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
 
   const slowDown = (waitMs: number): void => {
     socket.pause()
-    resumeTimer = setTimeout(resume, waitMs)
+    resumeTimer = systemRuntime.setTimeout(resume, waitMs)
   }
 
   const endTurn = (): void => {
     socket.pause()
-    endOfTurn = setImmediate(resume)
+    endOfTurn = systemRuntime.setImmediate(resume)
   }
 
   const cut = (violation: Violation): void => {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type * as z from 'zod'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { Announce } from '../../../shared/wire/announce.ts'
 import { DevicesBody } from '../../../shared/wire/device.ts'
 import { Envelope, StateBody } from '../../../shared/wire/envelope.ts'
@@ -42,7 +43,7 @@ type Handler = (cellId: string, message: Envelope) => void
  */
 export const createInbox = (parts: InboxParts) => {
   const { fleet, logger, onBirth, control, devices, findings, estops, onDropped } = parts
-  const { now = Date.now } = parts
+  const { now = systemRuntime.now } = parts
   const handle =
     <T extends z.ZodType>(
       schema: T,

@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import mqtt, { type IConnectPacket } from 'mqtt-packet'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import { listenError } from '../../kernel/base/listen-error.ts'
 import type { Budget } from '../../kernel/budgets/budget.ts'
 import type { Bus } from './bus.ts'
@@ -100,9 +101,12 @@ const firstPacket = (
     const chunks: Buffer[] = []
     let size = 0
     const parser = mqtt.parser()
-    const tooLate = setTimeout(() => reject(new Error('no CONNECT in time')), timeoutMs)
+    const tooLate = systemRuntime.setTimeout(
+      () => reject(new Error('no CONNECT in time')),
+      timeoutMs,
+    )
     const settle = (callback: () => void): void => {
-      clearTimeout(tooLate)
+      stopTimer(tooLate)
       socket.off('data', onData).off('close', onClose).pause()
       callback()
     }

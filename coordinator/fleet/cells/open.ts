@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Sample } from '../../../shared/wire/telemetry.ts'
 import { createLanes, type RequestLanes } from '../../gateway/dispatch/lane.ts'
 import { WaitQueue } from '../../gateway/dispatch/wait-queue.ts'
@@ -65,7 +66,7 @@ const EPOCH_WARNING_MS = 60_000
 
 export const openFleet = (parts: FleetDomainParts): OpenFleet => {
   const { config, figures, stack, schedules, logger, nowMs } = parts
-  const router = new Router(Math.random, nowMs)
+  const router = new Router(systemRuntime.random, nowMs)
   const waiting = openWaitQueue(config.routing, router, nowMs)
   stack.defer(() => waiting.close())
   const standstill = new Standstill()

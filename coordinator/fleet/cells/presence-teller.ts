@@ -1,5 +1,5 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { sleep, systemRuntime } from '../../../shared/runtime.ts'
 import { type ChangeFollower, followChanges } from '../../kernel/base/follow-changes.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
@@ -146,7 +146,7 @@ export class PresenceTeller {
         this.#isFailing = true
         if (this.#closing.signal.aborted) break
         const { signal } = this.#closing
-        await setTimeout(RETRY_MS, undefined, { signal, ref: false }).catch(() => {})
+        await sleep(systemRuntime, RETRY_MS, { signal, ref: false }).catch(() => {})
       }
     }
     this.#writing = undefined

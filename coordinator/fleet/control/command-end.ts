@@ -1,3 +1,4 @@
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { wait as realWait, type Wait } from '../../../shared/wait.ts'
 import { type CommandRecord, isFinalCommandState } from './command.ts'
 import type { Commands } from './commands.ts'
@@ -21,7 +22,7 @@ const LOOK_MS = 25
 export const commandEnd = async (
   commands: Pick<Commands, 'get'>,
   made: CommandRecord,
-  { timeoutMs, signal, wait = realWait, nowMs = () => performance.now() }: CommandEndOptions,
+  { timeoutMs, signal, wait = realWait, nowMs = systemRuntime.nowMs }: CommandEndOptions,
 ): Promise<CommandRecord> => {
   let record = made
   let waitedMs = 0

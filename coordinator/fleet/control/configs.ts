@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { mergeSharedEnvelopes } from '../../../devices/envelope/merge-shared-envelopes.ts'
 import { mergeScopes } from '../../../discovery/merge-scopes.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 import type { Signer } from '../../../shared/signing.ts'
 import {
   FIRST_CAPABILITY,
@@ -171,7 +171,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     for (const cellId of parts.here()) {
       if (await isMeant(scope, name, cellId)) await tell(cellId)
       // Yields, so that a tag of a whole fleet does not block other work
-      await setImmediate()
+      await nextTurn(systemRuntime)
     }
   }
 

@@ -1,3 +1,4 @@
+import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 import { type CommandChange, type CommandRecord, isFinalCommandState } from './command.ts'
 
 /** Changes per write, so that none holds the sealed lane for long. */
@@ -15,7 +16,7 @@ export class WriteBehind {
   readonly #onError: (error: Error, changes: number) => void
   readonly #waiting = new Map<string, CommandChange>()
   #running: Promise<void> | undefined
-  #timer: NodeJS.Timeout | undefined
+  #timer: Timer | undefined
 
   constructor(
     write: (changes: readonly CommandChange[]) => Promise<void>,
@@ -33,7 +34,8 @@ export class WriteBehind {
   add(change: CommandChange): void {
     const { record } = change
     this.#waiting.set(record.id, change)
-    if (isFinalCommandState(record.state)) this.#timer ??= setTimeout(() => this.flush(), GATHER_MS)
+    if (isFinalCommandState(record.state))
+      this.#timer ??= systemRuntime.setTimeout(() => this.flush(), GATHER_MS)
   }
 
   /** Forgets a change that the store has overtaken. */
@@ -42,7 +44,7 @@ export class WriteBehind {
   }
 
   flush(): void {
-    clearTimeout(this.#timer)
+    stopTimer(this.#timer)
     this.#timer = undefined
     if (this.#waiting.size > 0) this.#running ??= this.#run()
   }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { CELL_ID } from '../../../shared/ids.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { EnrolRequest } from '../../../shared/wire/announce.ts'
 import {
   digestOf,
@@ -66,7 +67,12 @@ export class Cells {
   readonly #quarantined = new Set<string>()
   readonly #stopWatching: () => void
 
-  constructor({ store, logger, addEvents = async () => {}, now = Date.now }: CellsOptions) {
+  constructor({
+    store,
+    logger,
+    addEvents = async () => {},
+    now = systemRuntime.now,
+  }: CellsOptions) {
     this.#addEvents = addEvents
     this.#store = store
     this.#logger = logger

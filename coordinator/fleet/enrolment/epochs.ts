@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Cells } from './cells.ts'
 
 /**
@@ -44,4 +45,4 @@ export const createEpochs = ({ noteEpoch, logger, later = runLater }: EpochsOpti
 }
 
 const runLater = (run: () => void, milliseconds: number): void =>
-  void setTimeout(run, milliseconds).unref()
+  void systemRuntime.setTimeout(run, milliseconds).unref()

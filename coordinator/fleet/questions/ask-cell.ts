@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import { HEADER_CAPABILITY } from '../../../shared/wire/link.ts'
 import type { AnswerListener, CellLink, CellRequest } from '../cells/cell-link.ts'
@@ -48,7 +49,7 @@ export const linkTo = (fleet: Pick<Fleet, 'cell'>, cellId: string): CellLink => 
 
 /** Aborts when the caller does, and with a `TimeoutError` when the question has had its time. */
 export const limitTime = ({ maxSeconds }: CellQuestion, signal: AbortSignal): AbortSignal =>
-  AbortSignal.any([signal, AbortSignal.timeout(maxSeconds * 1000)])
+  AbortSignal.any([signal, timeoutSignal(systemRuntime, maxSeconds * 1000)])
 
 export const requestFor = ({ path, body }: CellQuestion): CellRequest =>
   body === undefined

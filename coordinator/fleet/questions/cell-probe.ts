@@ -1,5 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import type { HostProbe } from '../../../shared/probes/probe.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import {
   HOST_DATA_MAX_BYTES,
   HOST_PROBE_PATH,
@@ -47,7 +48,7 @@ export const askForProbe = async (
 const createTooOldAnswer = (id: string): HostProbeAnswer => ({
   available: false,
   reason: `the daemon of this cell is too old for host probe ${id}`,
-  taken_at: Date.now(),
+  taken_at: systemRuntime.now(),
   data: null,
 })
 

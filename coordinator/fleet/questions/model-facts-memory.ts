@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { CatalogueEntry } from '../../../shared/catalogue.ts'
+import { stopTimer, systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
 import type { ModelFacts } from '../../../shared/wire/model-facts.ts'
 import type { Cell } from '../cells/cell.ts'
 import type { Fleet } from '../cells/fleet.ts'
@@ -69,9 +70,9 @@ export class ModelFactsMemory {
     })
     if (missing.length === 0) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, ASK_MS)
+    const timer = systemRuntime.setTimeout(resolve, ASK_MS)
     await Promise.race([Promise.all(missing), promise])
-    clearTimeout(timer)
+    stopTimer(timer)
   }
 
   #listHolders(entry: CatalogueEntry, tenantId: string | undefined): Cell[] {
@@ -113,7 +114,7 @@ export class ModelFactsMemory {
   async #ask(cell: Cell, entry: CatalogueEntry): Promise<boolean> {
     const { nowMs } = this.#parts
     if ((this.#silentUntilMs.get(cell.id) ?? 0) > nowMs()) return false
-    const signal = AbortSignal.timeout(ASK_MS)
+    const signal = timeoutSignal(systemRuntime, ASK_MS)
     const told = await askModelFacts({ cell: () => cell }, cell.id, entry.id, signal).catch(
       () => undefined,
     )

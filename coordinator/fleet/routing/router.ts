@@ -1,3 +1,4 @@
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { CellEngine } from './engine.ts'
 import { Pool } from './pool.ts'
 
@@ -33,7 +34,10 @@ export class Router {
   #owners: ReadonlyMap<string, Owner> = new Map()
   #exclusive: ReadonlySet<string> = new Set()
 
-  constructor(random: () => number = Math.random, nowMs: () => number = () => performance.now()) {
+  constructor(
+    random: () => number = systemRuntime.random,
+    nowMs: () => number = systemRuntime.nowMs,
+  ) {
     this.#random = random
     this.#nowMs = nowMs
   }

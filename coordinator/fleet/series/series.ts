@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Sample } from '../../../shared/wire/telemetry.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
 import { faultOf } from '../../kernel/store/faults.ts'
@@ -96,7 +97,7 @@ export class Series {
   constructor(parts: SeriesParts) {
     this.#store = parts.store
     this.#logger = parts.logger
-    this.#now = parts.now ?? Date.now
+    this.#now = parts.now ?? systemRuntime.now
     this.#maxPending = parts.maxPending ?? 100_000
     this.#owns = parts.owns ?? (() => true)
     this.#late = new LateGate({ readUntil: parts.store.readLateUntil, now: this.#now })

@@ -1,3 +1,4 @@
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
 import type { AnswerTiming } from '../../fleet/routing/health/engine-health.ts'
 import type { AttemptResult } from './attempt-result.ts'
@@ -21,7 +22,7 @@ export const timingOf = (
   if (attempt.kind !== 'answered' || attempt.usage === undefined) return undefined
   const { usage, beganAtMs } = attempt
   return {
-    durationMs: performance.now() - sentAtMs,
+    durationMs: systemRuntime.nowMs() - sentAtMs,
     firstByteMs: beganAtMs === undefined ? undefined : beganAtMs - sentAtMs,
     tokens: usage.total_tokens,
     generatedTokens: usage.completion_tokens,

@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { HEADER_USAGE_SO_FAR, TRAILER_USAGE } from '../../../shared/wire/link.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
 import type {
@@ -192,7 +193,7 @@ export class Follower implements AnswerListener, HoldOwner {
   #pass(piece: Buffer): void {
     const { client, onStart } = this.#options
     if (!this.#started) {
-      this.#beganAtMs = performance.now()
+      this.#beganAtMs = systemRuntime.nowMs()
       onStart()
       client.start(this.#answer, this.#cellId)
     }

@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { type ErrorCode, errorBody, httpStatus, type ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { HEADER_CELL, HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import { sseError } from '../../../shared/wire/sse.ts'
 import type { AnswerHeaders, CellStream } from '../../fleet/cells/cell-link.ts'
@@ -86,7 +87,7 @@ export class ClientAnswer implements HoldOwner {
    * cell's stream is held back while the client does not read.
    */
   write(piece: Buffer, from: CellStream): void {
-    if (this.#pieces.push(piece) === 1) setImmediate(() => this.#flush(from))
+    if (this.#pieces.push(piece) === 1) systemRuntime.setImmediate(() => this.#flush(from))
   }
 
   #flush(from: CellStream): void {

@@ -1,4 +1,5 @@
 import { httpStatus as httpStatusOf, ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import {
   type CellEngine,
   claim,
@@ -115,7 +116,7 @@ class Dispatcher {
     const engine = hasMetSilence
       ? findLiveliest(picked, tried, passed => lane?.pick(passed))
       : picked
-    claim(engine, performance.now())
+    claim(engine, systemRuntime.nowMs())
     return isHalfOpen(engine) ? this.#claimSound(engine) : engine
   }
 
@@ -131,14 +132,14 @@ class Dispatcher {
       engine = this.#request.lane?.pick(passed)
     }
     if (engine === undefined) return halfOpen
-    claim(engine, performance.now())
+    claim(engine, systemRuntime.nowMs())
     void this.#probe(halfOpen)
     return engine
   }
 
   async #probe(engine: CellEngine): Promise<void> {
     const { lane, stream: streaming, memory, keyId } = this.#request
-    const sent = { engine, sentAtMs: performance.now(), lostBeforeMs: engine.lostAtMs }
+    const sent = { engine, sentAtMs: systemRuntime.nowMs(), lostBeforeMs: engine.lostAtMs }
     const client = new ProbeReader()
     const reader = { client, streaming, memory, keyId, accept: undefined, onStart: () => {} }
     const attempt = await askEngine(engine, this.#engineRequest, reader)
@@ -161,7 +162,7 @@ class Dispatcher {
 
   /** Sends the request to an engine on which a place is claimed. */
   async #attempt(engine: CellEngine): Promise<AttemptResult> {
-    const sent = { engine, sentAtMs: performance.now(), lostBeforeMs: engine.lostAtMs }
+    const sent = { engine, sentAtMs: systemRuntime.nowMs(), lostBeforeMs: engine.lostAtMs }
     const wasReady = engine.ready
     const attempt = await this.#ask(sent)
     // the wait for a model that is loaded first is no time of service
@@ -179,7 +180,7 @@ class Dispatcher {
     }
     this.#tries.noteFailure(sent, attempt.fault)
     if (attempt.fault === 'no_first_byte')
-      healthOf(sent.engine).noteCut(this.#bodyBytes, performance.now() - sent.sentAtMs)
+      healthOf(sent.engine).noteCut(this.#bodyBytes, systemRuntime.nowMs() - sent.sentAtMs)
   }
 
   #noteAnswer(sent: SentRequest, attempt: AttemptResult): void {
@@ -223,7 +224,7 @@ class Dispatcher {
   }
 
   #noteStart(sent: SentRequest): void {
-    this.#beganAtMs = performance.now()
+    this.#beganAtMs = systemRuntime.nowMs()
     this.#request.lane?.reportStart(sent)
     this.#settleFailures(true)
     this.#releaseBody()

@@ -1,3 +1,4 @@
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { type Fault, isSilence } from '../../fleet/routing/health/fault.ts'
 import type { FailedRequest, SentRequest } from './lane.ts'
 
@@ -51,14 +52,14 @@ export class Tries {
 
   noteRefusal(sent: SentRequest): void {
     this.#tried = new Set([...this.#tried, sent.engine.cellId])
-    this.#refusals = [...this.#refusals, { ...sent, endedAtMs: performance.now() }]
+    this.#refusals = [...this.#refusals, { ...sent, endedAtMs: systemRuntime.nowMs() }]
   }
 
   noteFailure(sent: SentRequest, fault: Fault): void {
     const { cellId } = sent.engine
     this.#tried = new Set([...this.#tried, cellId])
     this.#failedOn = new Set([...this.#failedOn, cellId])
-    this.#failures = [...this.#failures, { ...sent, endedAtMs: performance.now(), fault }]
+    this.#failures = [...this.#failures, { ...sent, endedAtMs: systemRuntime.nowMs(), fault }]
     this.hasMetSilence ||= isSilence(fault)
   }
 

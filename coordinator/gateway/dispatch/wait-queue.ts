@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import { type CellEngine, capacity, claim, isOpen, noteRoom } from '../../fleet/routing/engine.ts'
 import type { Router, RoutingFacts } from '../../fleet/routing/router.ts'
 import { Line, type Waiter } from './line.ts'
@@ -266,7 +267,7 @@ export class WaitQueue {
 }
 
 const runLater = (milliseconds: number, run: () => void): (() => void) => {
-  const timer = setTimeout(run, milliseconds)
+  const timer = systemRuntime.setTimeout(run, milliseconds)
   timer.unref()
-  return () => clearTimeout(timer)
+  return () => stopTimer(timer)
 }

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { HEAD_BYTES } from './frames.ts'
 
 /** Memory into which small pieces are written one after the other. */
@@ -95,7 +96,7 @@ export class FrameOutput {
   #reserve(bytes: number): Slab {
     if (!this.#isPending) {
       this.#isPending = true
-      if (pending.push(this) === 1) setImmediate(flushPending)
+      if (pending.push(this) === 1) systemRuntime.setImmediate(flushPending)
     }
     if (this.#slab !== undefined && this.#slab.used + bytes > SLAB_BYTES) this.#sealPiece()
     if (this.#slab === undefined) {

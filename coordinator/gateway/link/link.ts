@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import type { CellLink } from '../../fleet/cells/cell-link.ts'
 import { LinkSession } from './link-session.ts'
 import { Pings } from './pings.ts'
@@ -40,7 +41,7 @@ export const openLink = (options: CellLinkOptions): CellLink => {
 
   const session = new LinkSession(socket, {
     onReady: () => {
-      clearTimeout(greeting)
+      stopTimer(greeting)
       pings = new Pings({
         everyMs: pingEveryMs,
         send: payload => session.ping(payload),
@@ -64,13 +65,13 @@ export const openLink = (options: CellLinkOptions): CellLink => {
     onLeaving: () => onDown(link),
     // called before the streams close: their requests are retried and must not return to this link
     onClosed: reason => {
-      clearTimeout(greeting)
+      stopTimer(greeting)
       pings?.stop()
       if (reason !== undefined) logger.info({ cell: cellId, reason: reason.message }, 'link failed')
       onDown(link)
     },
   })
-  const greeting = setTimeout(() => session.destroy(), GREETING_MS)
+  const greeting = systemRuntime.setTimeout(() => session.destroy(), GREETING_MS)
   const setLate = (next: boolean): void => {
     if (isLate !== next) onLate?.(link, next)
     isLate = next

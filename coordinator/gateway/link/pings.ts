@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 
 interface PingsOptions {
   everyMs: number
@@ -15,24 +16,24 @@ interface PingsOptions {
 /** Pings a peer at an interval, beginning at once, and measures the round trip. */
 export class Pings {
   readonly #options: PingsOptions
-  readonly #timer: NodeJS.Timeout
+  readonly #timer: Timer
   /** The unanswered ping, the monotonic time at which it was sent, and the beats since then. */
   #sent: { payload: Buffer; atMs: number; beats: number } | undefined
 
   constructor(options: PingsOptions) {
     this.#options = options
-    this.#timer = setInterval(() => this.#beat(), options.everyMs)
+    this.#timer = systemRuntime.setInterval(() => this.#beat(), options.everyMs)
     this.#send()
   }
 
   receiveAnswer(payload: Buffer): void {
     if (this.#sent === undefined || !this.#sent.payload.equals(payload)) return
-    this.#options.onMeasured(performance.now() - this.#sent.atMs)
+    this.#options.onMeasured(systemRuntime.nowMs() - this.#sent.atMs)
     this.#sent = undefined
   }
 
   stop(): void {
-    clearInterval(this.#timer)
+    stopTimer(this.#timer)
     this.#sent = undefined
   }
 
@@ -40,7 +41,7 @@ export class Pings {
     const sent = this.#sent
     if (sent === undefined) this.#send()
     // timers run before sockets: after a stall the answer may have arrived without being read yet
-    else setImmediate(() => this.#judge(sent))
+    else systemRuntime.setImmediate(() => this.#judge(sent))
   }
 
   #judge(sent: { beats: number }): void {
@@ -49,7 +50,7 @@ export class Pings {
   }
 
   #send(): void {
-    this.#sent = { payload: randomBytes(8), atMs: performance.now(), beats: 0 }
+    this.#sent = { payload: randomBytes(8), atMs: systemRuntime.nowMs(), beats: 0 }
     this.#options.send(this.#sent.payload)
   }
 }

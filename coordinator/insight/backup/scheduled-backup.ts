@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import * as z from 'zod'
+import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 import { JobError } from '../../kernel/queue/job-error.ts'
 import { defineJobKind, type JobKind } from '../../kernel/queue/job-kind.ts'
 import type { ScheduledRequest } from './make-scheduled.ts'
@@ -48,10 +49,10 @@ const STOPS_WITHIN_MS = 3000
 /** Makes a backup in a worker thread, because checking a large database takes seconds. */
 const runInWorker = async (request: ScheduledRequest, signal: AbortSignal): Promise<object> => {
   const worker = new Worker(new URL('./backup-worker.ts', import.meta.url), { workerData: request })
-  let killing: NodeJS.Timeout | undefined
+  let killing: Timer | undefined
   const stop = () => {
     worker.postMessage('stop')
-    killing = setTimeout(() => void worker.terminate(), STOPS_WITHIN_MS)
+    killing = systemRuntime.setTimeout(() => void worker.terminate(), STOPS_WITHIN_MS)
   }
   signal.addEventListener('abort', stop, { once: true })
   const { promise, resolve, reject } = Promise.withResolvers<BackupAnswer>()
@@ -64,6 +65,6 @@ const runInWorker = async (request: ScheduledRequest, signal: AbortSignal): Prom
     return answer.made
   } finally {
     signal.removeEventListener('abort', stop)
-    clearTimeout(killing)
+    stopTimer(killing)
   }
 }

@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import { ShoalError } from '../../../shared/errors.ts'
+import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 import type { Signer } from '../../../shared/signing.ts'
 import { AUDIT_COLUMNS, type AuditRow } from '../store/audit-tables.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
@@ -47,7 +47,7 @@ export const purgeAudit = async (
       })
     if (removed === 0) break
     gone += removed
-    await setImmediate()
+    await nextTurn(systemRuntime)
   }
   return gone
 }
@@ -154,6 +154,6 @@ const findLastOld = async (ledger: Ledger, before: number): Promise<number | und
       after = seq
     }
     if (rows.length < PAGE) return last
-    await setImmediate()
+    await nextTurn(systemRuntime)
   }
 }

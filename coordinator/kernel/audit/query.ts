@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 import { AUDIT_COLUMNS, type AuditRow } from '../store/audit-tables.ts'
 import type { Scope } from '../store/scope.ts'
 import type { Ledger } from '../store/store.ts'
@@ -44,7 +44,7 @@ export const queryAudit = async (
     rows.push(...(await readRange(ledger, wanted, scope, low, high)))
     if (isNewest) high = low - 1
     else low = high + 1
-    await setImmediate()
+    await nextTurn(systemRuntime)
   }
   return rows
 }

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 import { AUDIT_COLUMNS, type AuditRow } from '../store/audit-tables.ts'
 import { readLastNumber } from '../store/sequences.ts'
 import type { Ledger } from '../store/store.ts'
@@ -79,7 +79,7 @@ const verifyFrom = async (
       head = { seq: row.seq, hash: row.hash }
     }
     if (rows.length < PAGE) break
-    await setImmediate()
+    await nextTurn(systemRuntime)
   }
   if (!isTold)
     return { ok: false, brokenAt: 1, reason: `no row tells of the purge up to ${start.seq}` }

@@ -1,3 +1,4 @@
+import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 import { shareRuns } from './share-runs.ts'
 
 interface ChangeSource {
@@ -30,9 +31,9 @@ export const followChanges = ({
 }: ChangeSource): ChangeFollower => {
   let reported: string | undefined
   let isClosed = false
-  let retry: NodeJS.Timeout | undefined
+  let retry: Timer | undefined
   const run = shareRuns(async () => {
-    clearTimeout(retry)
+    stopTimer(retry)
     if (isClosed) return
     try {
       await read()
@@ -41,7 +42,7 @@ export const followChanges = ({
       const { message } = error as Error
       if (message !== reported) onFailure(error as Error)
       reported = message
-      if (!isClosed) retry = setTimeout(run, retryMs).unref()
+      if (!isClosed) retry = systemRuntime.setTimeout(run, retryMs).unref()
     }
   })
   const unsubscribe = subscribe(run)
@@ -50,7 +51,7 @@ export const followChanges = ({
     close: async () => {
       isClosed = true
       unsubscribe()
-      clearTimeout(retry)
+      stopTimer(retry)
       await run()
     },
   }

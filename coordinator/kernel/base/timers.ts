@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import type { PeriodicWork } from './base.ts'
 
 /** Calls back again and again; the answer stops that. */
@@ -43,6 +44,6 @@ export class Timers implements PeriodicWork {
 }
 
 const onInterval: Repeat = (call, milliseconds) => {
-  const timer = setInterval(call, milliseconds).unref()
-  return () => clearInterval(timer)
+  const timer = systemRuntime.setInterval(call, milliseconds).unref()
+  return () => stopTimer(timer)
 }

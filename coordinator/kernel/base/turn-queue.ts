@@ -1,3 +1,5 @@
+import { systemRuntime } from '../../../shared/runtime.ts'
+
 /** Turns in a row in which other work goes first. */
 const MAX_PASSED = 16
 
@@ -11,7 +13,7 @@ export class TurnQueue {
   #passed = 0
 
   add(work: () => void): void {
-    if (this.#works.push(work) === 1) setImmediate(this.#runNext)
+    if (this.#works.push(work) === 1) systemRuntime.setImmediate(this.#runNext)
   }
 
   /** Leaves this turn to other work; after some such turns in a row one piece runs all the same. */
@@ -23,7 +25,7 @@ export class TurnQueue {
     const mayRun = !this.#givesWay || this.#passed >= MAX_PASSED
     this.#givesWay = false
     this.#passed = mayRun ? 0 : this.#passed + 1
-    if (!mayRun || this.#works.length > 1) setImmediate(this.#runNext)
+    if (!mayRun || this.#works.length > 1) systemRuntime.setImmediate(this.#runNext)
     if (mayRun) this.#works.shift()?.()
   }
 }

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import type { ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { SSE_KEEPALIVE, sseData, sseError } from '../../../shared/wire/sse.ts'
 import type { CloudEvent, Events } from './bus.ts'
 import { GAP_TYPE, type Hearer, isWanted, mayHear } from './topics.ts'
@@ -113,7 +113,7 @@ export const openEventStream = (parts: StreamParts): EventStream => {
 
   const gap = (after: string, reason: 'not_kept' | 'lost'): CloudEvent => ({
     specversion: '1.0',
-    id: randomUUID(),
+    id: systemRuntime.ids.uuid(),
     source: parts.source,
     type: GAP_TYPE,
     time: new Date(parts.now()).toISOString(),

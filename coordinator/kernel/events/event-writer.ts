@@ -1,5 +1,5 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { sleep, systemRuntime } from '../../../shared/runtime.ts'
 import type { EventRow } from '../store/event-tables.ts'
 import { faultOf } from '../store/faults.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
@@ -109,6 +109,6 @@ export class EventWriter {
   async #pause(): Promise<void> {
     const { retryMs = RETRY_MS } = this.#parts
     const { signal } = this.#closing
-    await setTimeout(retryMs, undefined, { signal, ref: false }).catch(() => {})
+    await sleep(systemRuntime, retryMs, { signal, ref: false }).catch(() => {})
   }
 }

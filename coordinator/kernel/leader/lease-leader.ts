@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
+import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 import type { HeldLease, Leases } from '../store/leases.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { createNotLeaderError, type Leader } from './leader.ts'
@@ -25,7 +26,7 @@ const RENEWALS = 3
 export class LeaseLeader implements Leader {
   readonly #parts: LeaseLeaderParts
   readonly #tenureMs: number
-  readonly #timer: NodeJS.Timeout
+  readonly #timer: Timer
   #lease: HeldLease | undefined
   /** Monotonic time until which the lease is certainly held: counted from before it was asked for. */
   #heldUntilMs = Number.NEGATIVE_INFINITY
@@ -35,7 +36,7 @@ export class LeaseLeader implements Leader {
   constructor(parts: LeaseLeaderParts) {
     this.#parts = parts
     this.#tenureMs = parts.tenureMs ?? TENURE_MS
-    this.#timer = setInterval(() => void this.campaign(), this.#tenureMs / RENEWALS)
+    this.#timer = systemRuntime.setInterval(() => void this.campaign(), this.#tenureMs / RENEWALS)
     this.#timer.unref()
   }
 
@@ -64,7 +65,7 @@ export class LeaseLeader implements Leader {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    clearInterval(this.#timer)
+    stopTimer(this.#timer)
     await this.#campaign
     const lease = this.#lease
     this.#lease = undefined

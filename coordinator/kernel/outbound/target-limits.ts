@@ -1,3 +1,4 @@
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { MinuteWindow } from '../../access/quota/minute-window.ts'
 
 /** Limits per host and port for this process: concurrent requests, and requests per minute. */
@@ -13,7 +14,7 @@ const BUSY_WAIT_MS = 1000
 
 export const createTargetLimits = (
   limits: () => { concurrency: number; perMinute: number },
-  nowMs: () => number = () => performance.now(),
+  nowMs: () => number = systemRuntime.nowMs,
 ): TargetLimits => {
   const busy = new Map<string, number>()
   const windows = new Map<string, MinuteWindow>()

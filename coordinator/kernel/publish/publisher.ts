@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Answer, AUTHORITATIVE_ANSWER, encode } from 'dns-packet'
 import type { Link } from '../../../shared/mdns/links.ts'
 import type { MdnsPacket } from '../../../shared/mdns/packet.ts'
 import { writeQuery } from '../../../shared/mdns/query.ts'
 import { MDNS_PORT, MdnsSockets } from '../../../shared/mdns/sockets.ts'
+import { sleep, systemRuntime } from '../../../shared/runtime.ts'
 import { hasLost, isConflict } from './conflicts.ts'
 import { listAdditionals, listAnswers } from './replies.ts'
 import {
@@ -81,7 +81,7 @@ export class Publisher implements AsyncDisposable {
     const { signal } = this.#closed
     while (!signal.aborted) {
       const trouble = await this.#probe()
-      if (trouble === 'tie') await delay(REST_MS, undefined, { signal })
+      if (trouble === 'tie') await sleep(systemRuntime, REST_MS, { signal })
       else if (trouble === 'conflict') await this.#rename()
       else {
         const conflict = this.#nextTrouble()
@@ -98,17 +98,18 @@ export class Publisher implements AsyncDisposable {
   async #rename(): Promise<void> {
     const { signal } = this.#closed
     this.#attempt++
-    if (++this.#conflicts >= MANY_CONFLICTS) await delay(CONFLICT_REST_MS, undefined, { signal })
+    if (++this.#conflicts >= MANY_CONFLICTS)
+      await sleep(systemRuntime, CONFLICT_REST_MS, { signal })
   }
 
   /** Asks three times whether somebody has the names; undefined when they are free. */
   async #probe(): Promise<'conflict' | 'tie' | undefined> {
     const { signal } = this.#closed
     const trouble = this.#nextTrouble()
-    await delay(Math.random() * PROBE_MS, undefined, { signal })
+    await sleep(systemRuntime, systemRuntime.random() * PROBE_MS, { signal })
     for (let count = 0; count < PROBES; count++) {
       for (const link of this.#links()) await this.#sockets?.send(link, this.#writeProbe(link))
-      const ended = await Promise.race([trouble, delay(PROBE_MS, undefined, { signal })])
+      const ended = await Promise.race([trouble, sleep(systemRuntime, PROBE_MS, { signal })])
       if (ended !== undefined) return ended
     }
     return undefined
@@ -123,7 +124,7 @@ export class Publisher implements AsyncDisposable {
   /** Twice, a second apart (RFC 6762, 8.3). */
   async #announce(): Promise<void> {
     await this.#broadcast(listRecords)
-    await delay(REST_MS, undefined, { signal: this.#closed.signal })
+    await sleep(systemRuntime, REST_MS, { signal: this.#closed.signal })
     await this.#broadcast(listRecords)
   }
 
@@ -158,14 +159,14 @@ export class Publisher implements AsyncDisposable {
   /** False for a record that was multicast on the link within the last second. */
   #takeTurn(link: Link, { name, type, ...rest }: Answer): boolean {
     const key = [link.name, name, type, 'data' in rest ? String(rest.data) : ''].join('\n')
-    const now = performance.now()
+    const now = systemRuntime.nowMs()
     if (now - (this.#sentAt.get(key) ?? Number.NEGATIVE_INFINITY) < REST_MS) return false
     this.#sentAt.set(key, now)
     return true
   }
 
   #answerLegacy(packet: MdnsPacket, link: Link, sender: Sender, answers: Answer[]): void {
-    const second = Math.floor(performance.now() / 1000)
+    const second = Math.floor(systemRuntime.nowMs() / 1000)
     if (second !== this.#legacy.second) this.#legacy = { second, count: 0 }
     if (++this.#legacy.count > MAX_LEGACY_PER_SECOND) return
     const bytes = encode({

@@ -1,5 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import {
+  sleep,
+  stopTimer,
+  systemRuntime,
+  type Timer,
+  timeoutSignal,
+} from '../../../shared/runtime.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { backOffMs } from './back-off.ts'
 import type { Job } from './job.ts'
@@ -34,7 +40,7 @@ const CLOSE_MS = 5000
 /** Runs the jobs of every kind, each within its own concurrency, so that a slow kind delays no other. */
 export class Worker {
   readonly #parts: WorkerParts
-  readonly #timer: NodeJS.Timeout
+  readonly #timer: Timer
   readonly #closing = new AbortController()
   readonly #counts = new Map<string, number>()
   readonly #attempts = new Set<Promise<void>>()
@@ -43,7 +49,7 @@ export class Worker {
 
   private constructor(parts: WorkerParts) {
     this.#parts = parts
-    this.#timer = setInterval(() => this.wake(), parts.pollMs ?? POLL_MS)
+    this.#timer = systemRuntime.setInterval(() => this.wake(), parts.pollMs ?? POLL_MS)
   }
 
   static start(parts: WorkerParts): Worker {
@@ -71,11 +77,11 @@ export class Worker {
 
   /** Stops claiming jobs; attempts in progress are aborted and return to the queue. */
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    stopTimer(this.#timer)
     this.#closing.abort()
     await this.#looking
     const late = new AbortController()
-    const patience = sleep(CLOSE_MS, undefined, { signal: late.signal }).catch(() => {})
+    const patience = sleep(systemRuntime, CLOSE_MS, { signal: late.signal }).catch(() => {})
     await Promise.race([Promise.all(this.#attempts), patience])
     late.abort()
   }
@@ -123,7 +129,7 @@ export class Worker {
 
   async #perform(kind: JobKind, job: Job): Promise<void> {
     const stop = new AbortController()
-    const timeout = AbortSignal.timeout(kind.timeoutSeconds * 1000)
+    const timeout = timeoutSignal(systemRuntime, kind.timeoutSeconds * 1000)
     const signal = AbortSignal.any([stop.signal, timeout, this.#closing.signal])
     const stopRenewing = this.#renewLease(kind, job, () => stop.abort())
     let failure: unknown
@@ -142,7 +148,7 @@ export class Worker {
   }
 
   #settleFailure(kind: JobKind, job: Job, failure: unknown): Promise<JobOutcome> {
-    const { now, random = Math.random } = this.#parts
+    const { now, random = systemRuntime.random } = this.#parts
     if (this.#closing.signal.aborted)
       return this.#putBack(job, { at: now(), counts: false }, 'early')
     const error = asJobError(failure)
@@ -195,10 +201,10 @@ export class Worker {
       })
       if (!isHeld) onLost()
     }
-    const timer = setInterval(() => {
+    const timer = systemRuntime.setInterval(() => {
       renew().catch(error => logger.warn({ err: error, job: job.id }, 'a lease was not renewed'))
     }, leaseMs / 3)
-    return () => clearInterval(timer)
+    return () => stopTimer(timer)
   }
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
 import { Cron } from 'croner'
 import { ShoalError } from '../../../shared/errors.ts'
+import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 
 /** A recurring time: a cron expression in a time zone, spread by a jitter. */
 export interface Recurrence {
@@ -49,7 +49,7 @@ export const countPlanned = async (
   let at = cron.nextRun(new Date(after))
   while (at !== null && at.getTime() <= until && count < MAX_COUNTED) {
     count++
-    if (count % COUNTED_PER_TURN === 0) await setImmediate()
+    if (count % COUNTED_PER_TURN === 0) await nextTurn(systemRuntime)
     at = cron.nextRun(at)
   }
   return count

@@ -1,5 +1,5 @@
-import { setTimeout } from 'node:timers/promises'
 import { ShoalError } from '../../../shared/errors.ts'
+import { sleep, systemRuntime } from '../../../shared/runtime.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { announceDataKey, promoteDataKey } from './data-keys.ts'
@@ -22,13 +22,15 @@ interface RotationParts extends OpenedSecrets {
 /** Time in which every coordinator has read what was announced: revisions are polled twice a second. */
 const ANNOUNCED_MS = 2000
 
+const delay = (milliseconds: number): Promise<void> => sleep(systemRuntime, milliseconds)
+
 /**
  * Seals the secrets of the store with the first key of `sealing.key`, and takes a new data key into
  * use, while coordinators serve. Throws `conflict` when the store is sealed with that key already,
  * or while a live coordinator does not have it.
  */
 export const rotateSealingKey = async (parts: RotationParts): Promise<Rotation> => {
-  const { ledger, secrets, record, wait = setTimeout } = parts
+  const { ledger, secrets, record, wait = delay } = parts
   const rotation = await ledger.sealed.write(async trx => {
     const rotation = await reseal(trx, parts)
     await record(trx, rotation)

@@ -1,6 +1,6 @@
-import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { ControlledTransaction, Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
+import { nextTurn, sleep, systemRuntime } from '../../../shared/runtime.ts'
 import type { LaneOptions } from './engine.ts'
 import { faultOf, losesTransaction, StoreFault, storeUnavailable } from './faults.ts'
 import type { Lanes, WriteOptions, WriteWork } from './lanes.ts'
@@ -46,7 +46,7 @@ export class GroupCommit<T> {
   constructor(db: Kysely<T>, options: GroupOptions<T> = {}) {
     this.#db = db
     this.#refusal = options.refusal
-    this.#wait = options.wait ?? setTimeout
+    this.#wait = options.wait ?? (milliseconds => sleep(systemRuntime, milliseconds))
     this.#queueLimit = options.queueLimit ?? QUEUE_LIMIT
     this.#batch = options.batch ?? DEFAULT_BATCH
     this.#observer = options.observer
@@ -97,7 +97,7 @@ export class GroupCommit<T> {
 
   async #drain(): Promise<void> {
     for (;;) {
-      await setImmediate()
+      await nextTurn(systemRuntime)
       const batch = this.#queue.splice(0, this.#batch)
       if (batch.length === 0) break
       await this.#commit(batch)
@@ -106,10 +106,10 @@ export class GroupCommit<T> {
   }
 
   async #commit(batch: Entry<T>[], isRepeated = false): Promise<void> {
-    const startedMs = performance.now()
+    const startedMs = systemRuntime.nowMs()
     try {
       const settles = await this.#runInTransaction(batch)
-      this.#observer?.onCommit('sealed', batch.length, (performance.now() - startedMs) / 1000)
+      this.#observer?.onCommit('sealed', batch.length, (systemRuntime.nowMs() - startedMs) / 1000)
       for (const settle of settles) settle()
     } catch (error) {
       // the statements are prepared again by now; later works must still come after these
@@ -154,7 +154,7 @@ export class GroupCommit<T> {
     } catch (error) {
       if (faultOf(error) !== 'conflict') throw error
       if (attempt === LOCK_ATTEMPTS) throw createLockedOutError(error)
-      await this.#wait(1 + Math.random() * 7)
+      await this.#wait(1 + systemRuntime.random() * 7)
       return this.#begin(attempt + 1)
     }
   }

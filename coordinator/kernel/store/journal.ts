@@ -5,6 +5,7 @@ import { promisify } from 'node:util'
 import type { Logger } from 'pino'
 import type { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
+import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 import { StoreFault, storeUnavailable } from './faults.ts'
 
 interface JournalOptions<T> {
@@ -37,7 +38,7 @@ interface Segment {
  */
 export class Journal<T> {
   readonly #options: JournalOptions<T>
-  readonly #timer: NodeJS.Timeout
+  readonly #timer: Timer
   #active: Segment | undefined
   #sealed: Segment | undefined
   #carrying: Promise<void> | undefined
@@ -45,7 +46,7 @@ export class Journal<T> {
 
   private constructor(options: JournalOptions<T>) {
     this.#options = options
-    this.#timer = setInterval(() => {
+    this.#timer = systemRuntime.setInterval(() => {
       if (this.#active !== undefined || this.#sealed !== undefined)
         this.#carryOnce().catch(error => warn(options.logger, error))
     }, options.everyMs ?? 1000)
@@ -70,7 +71,7 @@ export class Journal<T> {
     }
     // values of one turn of the event loop share one write
     const written = new Promise<void>((resolve, reject) =>
-      setImmediate(() => {
+      systemRuntime.setImmediate(() => {
         try {
           this.#flush()
           resolve()
@@ -95,7 +96,7 @@ export class Journal<T> {
 
   /** Drains the journal; values that cannot be carried over are found at the next start. */
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    stopTimer(this.#timer)
     await this.drain().catch(error => warn(this.#options.logger, error))
     for (const segment of [this.#active, this.#sealed])
       if (segment !== undefined) closeSync(segment.file)

@@ -1,3 +1,4 @@
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { wait as realWait, type Wait } from '../../../shared/wait.ts'
 import { isDiskFault } from './faults.ts'
 import type { Ledger } from './store.ts'
@@ -29,7 +30,7 @@ const MAX_AGE_MS = 5000
  * full, nor gone, nor hanging.
  */
 const probeWrite = async (ledger: Pick<Ledger, 'sealed'>): Promise<void> => {
-  const at = Date.now()
+  const at = systemRuntime.now()
   await ledger.sealed.write(trx =>
     trx
       .insertInto('probe')
@@ -42,7 +43,7 @@ const probeWrite = async (ledger: Pick<Ledger, 'sealed'>): Promise<void> => {
 /** Repeats the probe write until the signal aborts. */
 export const probeStore = (
   ledger: Pick<Ledger, 'sealed' | 'outage'>,
-  { signal, wait = realWait, nowMs = () => performance.now() }: ProbeOptions,
+  { signal, wait = realWait, nowMs = systemRuntime.nowMs }: ProbeOptions,
 ): StoreProbe => {
   let committedAt = nowMs()
   let reason = 'a write has not come back'

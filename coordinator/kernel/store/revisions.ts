@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely'
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import type { Database } from './engine.ts'
 import type { LedgerTables } from './tables.ts'
 
@@ -78,7 +79,7 @@ interface WatchOptions {
  */
 export const watchRevisions = (
   ledger: Database<LedgerTables>,
-  { pollMilliseconds, isShared, nowMs = () => performance.now() }: WatchOptions,
+  { pollMilliseconds, isShared, nowMs = systemRuntime.nowMs }: WatchOptions,
 ): Revisions => {
   const listeners = new Map<RevisionName, Set<() => void>>()
   const known = new Map<string, number>()
@@ -131,7 +132,10 @@ export const watchRevisions = (
       isPolling = false
     })
   }
-  const timer = pollMilliseconds > 0 ? setInterval(pollAlone, pollMilliseconds).unref() : undefined
+  const timer =
+    pollMilliseconds > 0
+      ? systemRuntime.setInterval(pollAlone, pollMilliseconds).unref()
+      : undefined
 
   let beatMs = nowMs()
   let afterPause: Promise<void> | undefined
@@ -149,7 +153,7 @@ export const watchRevisions = (
   const beat = (): void => {
     if (lookAfterPause() === undefined) beatMs = nowMs()
   }
-  const beats = timer && setInterval(beat, BEAT_MS).unref()
+  const beats = timer && systemRuntime.setInterval(beat, BEAT_MS).unref()
   return {
     poll,
     lookAfterPause,
@@ -161,8 +165,8 @@ export const watchRevisions = (
       return () => set.delete(listener)
     },
     close: () => {
-      clearInterval(timer)
-      clearInterval(beats)
+      stopTimer(timer)
+      stopTimer(beats)
     },
   }
 }

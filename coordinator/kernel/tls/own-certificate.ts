@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { ShoalError } from '../../../shared/errors.ts'
 import { readPrivate, replacePrivate } from '../../../shared/private-file.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import type { Secrets } from '../secrets/secrets.ts'
 import { canonicalAddress } from './address.ts'
@@ -43,7 +44,7 @@ export interface CertificateParts {
 export const loadOwnCertificate = async (
   { stateDir, secrets }: CertificateParts,
   names: readonly string[],
-  now: number = Date.now(),
+  now: number = systemRuntime.now(),
 ): Promise<ServerIdentity> => {
   const folder = join(stateDir, 'tls')
   const authority = await loadAuthority(secrets, now)

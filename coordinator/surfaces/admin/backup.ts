@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Format, formatOutput, type PrintableRows } from '../../../shared/print.ts'
 import { readHiddenLine } from '../../../shared/read-hidden-line.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { BACKUP_NAME } from '../../insight/backup/backup-catalogue.ts'
 import { createBackup } from '../../insight/backup/create-backup.ts'
 import { backupFolderOf } from '../../insight/backup/open.ts'
@@ -65,7 +66,7 @@ export const addBackupCommands = (program: Command, parts: BackupCommandParts): 
         place: storePlaceOf(settings),
         sealWith: await readSealWith(flags, settings, env),
         isScheduled: false,
-        now: Date.now(),
+        now: systemRuntime.now(),
       })
       print({
         backup: join(folder, name),
@@ -84,7 +85,7 @@ export const addBackupCommands = (program: Command, parts: BackupCommandParts): 
       const path = pathOf(name)
       const openWith = await readOpenWith(path, flags)
       const place = storePlaceOf(config())
-      const found = await verifyBackup(path, { place, openWith, now: Date.now() })
+      const found = await verifyBackup(path, { place, openWith, now: systemRuntime.now() })
       print({
         ok: true,
         backup: path,

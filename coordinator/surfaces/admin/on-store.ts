@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os'
 import type { PrintableRows } from '../../../shared/print.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { Keys } from '../../access/keys/keys.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { StoreClock } from '../../kernel/store/clock.ts'
@@ -21,7 +22,7 @@ export const silentLogger = { info: () => {}, warn: () => {} }
 
 /** The clock of a store, which the clock of this machine may differ from. */
 export const openClock = async ({ ledger }: Store): Promise<() => number> =>
-  (await StoreClock.open({ ledger, nowMs: () => performance.now() })).now
+  (await StoreClock.open({ ledger, nowMs: systemRuntime.nowMs })).now
 
 /** The keys of a store, for one command. */
 export const openKeys = async (store: Store): Promise<Keys> =>

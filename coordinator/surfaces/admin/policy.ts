@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { formatOutput } from '../../../shared/print.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { acceptPolicy } from '../../access/gates/accept-policy.ts'
 import { configuredPolicy } from '../../access/gates/policies.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
@@ -34,7 +35,7 @@ export const addPolicyCommands = (
           actor(),
           async (trx, drafts) => {
             const source = sourceOf(settings)
-            const rows = drafts.map(draft => newEventOf(draft, source, Date.now()))
+            const rows = drafts.map(draft => newEventOf(draft, source, systemRuntime.now()))
             await insertEvents(trx, rows)
           },
         )

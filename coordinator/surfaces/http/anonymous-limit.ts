@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { networkOf } from './trusted-proxies.ts'
 
 const MINUTE_MS = 60_000
@@ -27,7 +28,7 @@ export class AnonymousLimit {
   readonly #buckets = new Map<string, Bucket>()
 
   /** @param nowMs monotonic */
-  constructor(perMinute: number, nowMs = () => performance.now()) {
+  constructor(perMinute: number, nowMs = systemRuntime.nowMs) {
     this.#perMinute = perMinute
     this.#nowMs = nowMs
   }

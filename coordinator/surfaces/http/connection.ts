@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Share } from '../../kernel/budgets/budget.ts'
 import type { RequestHandler } from './put-in-front.ts'
 
@@ -165,7 +166,7 @@ export class Connection {
   #onClose = (): void => {
     this.#isAnswering = false
     this.idleSinceMs = this.#parts.nowMs()
-    if (this.#waiting.length > 0) setImmediate(this.#next)
+    if (this.#waiting.length > 0) systemRuntime.setImmediate(this.#next)
   }
 
   #next = (): void => {

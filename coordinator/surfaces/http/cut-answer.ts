@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { errorBody, httpStatus, type ShoalError } from '../../../shared/errors.ts'
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import { sseError } from '../../../shared/wire/sse.ts'
 import type { ClientResponse } from '../../gateway/dispatch/client-response.ts'
 
@@ -25,8 +26,8 @@ export const cutAnswer = (
 
 /** Destroys a response that has not closed by the time in which it can be flushed. */
 export const boundFlush = (response: ClientResponse): void => {
-  const timer = setTimeout(() => response.destroy(), FLUSH_MS).unref()
-  response.once('close', () => clearTimeout(timer))
+  const timer = systemRuntime.setTimeout(() => response.destroy(), FLUSH_MS).unref()
+  response.once('close', () => stopTimer(timer))
 }
 
 const sendWhole = (

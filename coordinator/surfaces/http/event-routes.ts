@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { stopTimer, systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
 import { SSE_HEADERS } from '../../../shared/wire/sse.ts'
 import { findKeyFault, isOperator } from '../../access/keys/key.ts'
 import { accessFault } from '../../calls/invoke/access.ts'
@@ -82,15 +83,15 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
   const open = new Set<{ stream: EventStream; recheck: () => Promise<void> }>()
   figures.streams(() => places.count())
 
-  const beating = setInterval(() => {
+  const beating = systemRuntime.setInterval(() => {
     for (const { stream } of open) stream.heartbeat()
   }, config.heartbeat_seconds * 1000)
-  const checking = setInterval(() => {
+  const checking = systemRuntime.setInterval(() => {
     for (const { recheck } of open) void recheck()
   }, RECHECK_MS)
   const endAll = (): void => {
-    clearInterval(beating)
-    clearInterval(checking)
+    stopTimer(beating)
+    stopTimer(checking)
     for (const { stream } of open) stream.close()
   }
   app.addHook('preClose', async () => endAll())
@@ -191,7 +192,7 @@ const outletOf = (raw: ServerResponse, stallMs: number): Outlet => ({
   write: text => raw.write(text),
   waitForDrain: async () => {
     if (!raw.writableNeedDrain) return !raw.destroyed
-    const signal = AbortSignal.timeout(stallMs)
+    const signal = timeoutSignal(systemRuntime, stallMs)
     const waits = [once(raw, 'drain', { signal }), once(raw, 'close', { signal })]
     for (const wait of waits) wait.catch(() => {})
     await Promise.race(waits).catch(() => raw.destroy())

@@ -2,6 +2,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import * as z from 'zod'
 import type { Catalogue } from '../../../shared/catalogue.ts'
 import type { ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { isRoutable } from '../../fleet/cells/cell.ts'
 import { type Fleet, readyModels } from '../../fleet/cells/fleet.ts'
 import { listPromisedModels } from '../../fleet/cells/promised-models.ts'
@@ -84,7 +85,7 @@ const HEALTH_MS = 100
 const cacheFor = <T>(milliseconds: number, make: () => T): (() => T) => {
   let last: { at: number; value: T } | undefined
   return () => {
-    const at = performance.now()
+    const at = systemRuntime.nowMs()
     if (last === undefined || at - last.at > milliseconds) last = { at, value: make() }
     return last.value
   }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { AUTO_MODEL, type Catalogue, type CatalogueEntry } from '../../../shared/catalogue.ts'
 import { type ErrorCode, httpStatus, ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { HEADER_CASCADE, HEADER_JUDGE } from '../../../shared/wire/link.ts'
 import type { Keys } from '../../access/keys/keys.ts'
 import type { Admission, Quota } from '../../access/quota/quota.ts'
@@ -110,7 +111,7 @@ export class Inference {
   ): Promise<void> {
     const { quota, running, answerHeaders, answerMemory, now } = this.#parts
     const startedAt = now()
-    const startedMs = performance.now()
+    const startedMs = systemRuntime.nowMs()
     const key = exchange.key as Key
     const mayCascade = kind === 'chat' && asked.auto !== false
     const steps = asked.model === AUTO_MODEL && mayCascade ? this.#stepsOf(key) : []

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { networkOf } from './trusted-proxies.ts'
 
 const LOG_EVERY_MS = 10_000
@@ -11,7 +12,7 @@ const LOG_EVERY_MS = 10_000
  */
 export const createInvalidKeyLog = (
   logger: Pick<Logger, 'warn'>,
-  nowMs: () => number = () => performance.now(),
+  nowMs: () => number = systemRuntime.nowMs,
 ): ((ip: string) => void) => {
   let loggedAtMs = Number.NEGATIVE_INFINITY
   let refused = 0

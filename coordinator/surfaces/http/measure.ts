@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { HttpFigures, RouteFigures } from '../metrics/http-figures.ts'
 
 /** nginx's number for a client that left before it had its answer. */
@@ -15,11 +16,11 @@ export const watchAnswer = (
   route: RouteFigures,
   response: ServerResponse,
 ): void => {
-  const startedMs = performance.now()
+  const startedMs = systemRuntime.nowMs()
   figures.recordStart()
   response.on('close', () => {
     const status = response.writableFinished ? response.statusCode : CLIENT_LEFT
-    figures.recordEnd(route, status, (performance.now() - startedMs) / 1000)
+    figures.recordEnd(route, status, (systemRuntime.nowMs() - startedMs) / 1000)
   })
 }
 

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { type ResponseExample, readResponseExamples } from './docs/response-examples.ts'
 import { ERROR_RESPONSES, ERROR_SCHEMAS } from './error-forms.ts'
@@ -29,11 +29,11 @@ export const openApi = async (
   const paths: OpenApiDocument['paths'] = {}
   const schemas: Record<string, unknown> = {}
   const examples = readResponseExamples()
-  let sliceEndMs = performance.now() + SLICE_MS
+  let sliceEndMs = systemRuntime.nowMs() + SLICE_MS
   for (const route of routes) {
-    if (performance.now() > sliceEndMs) {
-      await nextTurn()
-      sliceEndMs = performance.now() + SLICE_MS
+    if (systemRuntime.nowMs() > sliceEndMs) {
+      await nextTurn(systemRuntime)
+      sliceEndMs = systemRuntime.nowMs() + SLICE_MS
     }
     const described = describeRoute(route)
     if (described === undefined) continue

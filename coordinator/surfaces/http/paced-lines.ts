@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
+import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 import { SSE_KEEPALIVE, SSE_KEEPALIVE_MS } from '../../../shared/wire/sse.ts'
 
 /** Unread text from which on a producer should wait for its reader. */
@@ -17,23 +18,25 @@ const FLUSH_MS = 250
  */
 export const limitFlush = (response: ServerResponse, isKeyEnded: boolean): void => {
   const disconnect = () => response.destroy()
-  if (isKeyEnded) setTimeout(disconnect, FLUSH_MS).unref()
+  if (isKeyEnded) systemRuntime.setTimeout(disconnect, FLUSH_MS).unref()
   else response.setTimeout(STALL_MS, disconnect)
 }
 
 /** Text of a response, such as server-sent events, produced no faster than its reader takes it. */
 export class PacedLines {
   readonly stream = new Readable({ read: () => this.#resume(), highWaterMark: WAIT_BYTES })
-  readonly #keepalive: NodeJS.Timeout | undefined
+  readonly #keepalive: Timer | undefined
   #isEnded = false
   #drained: PromiseWithResolvers<void> | undefined
 
   /** @param isEvents true to send a comment now and then, which keeps a silent stream open */
   constructor(isEvents = true) {
     if (isEvents)
-      this.#keepalive = setInterval(() => {
-        if (this.#drained === undefined) this.put(SSE_KEEPALIVE)
-      }, SSE_KEEPALIVE_MS).unref()
+      this.#keepalive = systemRuntime
+        .setInterval(() => {
+          if (this.#drained === undefined) this.put(SSE_KEEPALIVE)
+        }, SSE_KEEPALIVE_MS)
+        .unref()
     this.stream.once('close', () => this.#release())
   }
 
@@ -60,7 +63,7 @@ export class PacedLines {
   }
 
   #release(): void {
-    clearInterval(this.#keepalive)
+    stopTimer(this.#keepalive)
     this.#resume()
   }
 

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { setImmediate } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 import type { RouteDocs } from './route-docs.ts'
 
 const MAX_AGE_SECONDS = 60
@@ -98,7 +98,7 @@ export const publishedRoute = (
 async function* slicesOf(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
     yield bytes.subarray(at, at + SLICE_BYTES)
-    await setImmediate()
+    await nextTurn(systemRuntime)
   }
 }
 

@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { MinuteWindow } from '../../access/quota/minute-window.ts'
 
 const REFUSALS_PER_MINUTE = 30
@@ -17,7 +18,7 @@ interface RefusalLimitParts {
  * behind one address can join at once.
  */
 export const createRefusalLimit = ({
-  ticks = () => performance.now(),
+  ticks = systemRuntime.nowMs,
   shareOf = all => all,
 }: RefusalLimitParts = {}) => {
   const windows = new Map<string, MinuteWindow>()

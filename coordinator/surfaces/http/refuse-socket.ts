@@ -2,6 +2,7 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { type Connection, connectionOf } from './connection.ts'
 import { endWithError, parserError } from './errors.ts'
 import { newRequestId } from './safety.ts'
@@ -65,9 +66,11 @@ const restartTime = (connection: Connection, limitMs: number, onTimeout: () => v
   const isRead = (): boolean =>
     isHeadRead ? request.complete : connection.newest !== newest && isNewestRead(connection)
   const start = (): void =>
-    void setTimeout(() => {
-      if (!isRead()) onTimeout()
-    }, limitMs).unref()
+    void systemRuntime
+      .setTimeout(() => {
+        if (!isRead()) onTimeout()
+      }, limitMs)
+      .unref()
   if (isHeadRead) request.once('resume', start)
   else newest.once('close', start)
 }

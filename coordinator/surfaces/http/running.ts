@@ -1,5 +1,5 @@
 import type { Server, ServerResponse } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { sleep, systemRuntime } from '../../../shared/runtime.ts'
 import { putInFront } from './put-in-front.ts'
 
 const LOOK_MS = 20
@@ -45,7 +45,7 @@ export class RunningAnswers {
       response.on('close', () => {
         this.#open.delete(response)
         if (this.#phase === 'leaving' && !response.hasHeader('connection'))
-          this.#keptUntilMs = performance.now() + KEPT_MS
+          this.#keptUntilMs = systemRuntime.nowMs() + KEPT_MS
       })
       behind(request, response)
     })
@@ -68,12 +68,12 @@ export class RunningAnswers {
    * when no client can still use its connection.
    */
   async waitUntilAnswered(): Promise<void> {
-    const untilMs = performance.now() + UNANSWERED_MS
+    const untilMs = systemRuntime.nowMs() + UNANSWERED_MS
     const hasUnanswered = (): boolean =>
-      performance.now() < untilMs && [...this.#open].some(({ headersSent }) => !headersSent)
-    const hasKept = (): boolean => !this.isDraining() && performance.now() < this.#keptUntilMs
+      systemRuntime.nowMs() < untilMs && [...this.#open].some(({ headersSent }) => !headersSent)
+    const hasKept = (): boolean => !this.isDraining() && systemRuntime.nowMs() < this.#keptUntilMs
     while (this.#count > 0 || hasUnanswered() || hasKept())
-      await sleep(LOOK_MS, undefined, { ref: false })
+      await sleep(systemRuntime, LOOK_MS, { ref: false })
   }
 }
 

@@ -7,6 +7,7 @@ import type {
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ShoalError } from '../../../shared/errors.ts'
 import { lazy } from '../../../shared/lazy.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { RouteAccess } from '../http/auth.ts'
 import type { RouteDocs } from '../http/route-docs.ts'
 import { methodFault } from '../http/rpc-method.ts'
@@ -83,7 +84,7 @@ export const mcpEndpoint = (app: FastifyInstance, parts: EndpointParts): void =>
         const options = { authInfo: await parts.admit(request, reply), parsedBody: request.body }
         const refusal = methodRefusal(request.body)
         if (refusal !== undefined) return reply.code(400).send(refusal)
-        const flush = () => setTimeout(() => reply.raw.destroy(), FLUSH_MS).unref()
+        const flush = () => systemRuntime.setTimeout(() => reply.raw.destroy(), FLUSH_MS).unref()
         const listening = parts.listening(request, flush)
         const asked = webRequest(request, reply, {
           take: end => parts.acquireStream(request, end),

@@ -1,5 +1,6 @@
 import type { ServerEventBus } from '@modelcontextprotocol/server'
 import { rpcCode, ShoalError } from '../../../shared/errors.ts'
+import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 import { sseEvent } from '../../../shared/wire/sse.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import { listChangedUris, type SubscriptionReader } from './changes.ts'
@@ -64,11 +65,11 @@ export const createListening = (parts: ListeningParts): ChangeStream => {
 
   const pace: ChangeStream['pace'] = source => {
     const reader = source.getReader()
-    let timer: NodeJS.Timeout | undefined
+    let timer: Timer | undefined
     let isOver = false
     const leave = (): void => {
       isOver = true
-      clearTimeout(timer)
+      stopTimer(timer)
       reader.cancel().catch(() => {})
     }
     const start = (controller: Controller): void => {
@@ -88,7 +89,7 @@ export const createListening = (parts: ListeningParts): ChangeStream => {
       onStalled(error)
     }
     const pull = async (controller: Controller): Promise<void> => {
-      clearTimeout(timer)
+      stopTimer(timer)
       isWanted = true
       next()
       const { done, value } = await reader.read()
@@ -100,7 +101,7 @@ export const createListening = (parts: ListeningParts): ChangeStream => {
         return
       }
       controller.enqueue(value)
-      timer = setTimeout(stall, stallMs).unref()
+      timer = systemRuntime.setTimeout(stall, stallMs).unref()
     }
     return new ReadableStream({ start, pull, cancel: leave }, { highWaterMark: 0 })
   }

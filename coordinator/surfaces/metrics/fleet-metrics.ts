@@ -1,5 +1,6 @@
 import { MODEL_KINDS } from '../../../shared/catalogue.ts'
 import { createMetric, type Metric } from '../../../shared/metrics/metric.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { type Cell, engineReports, isRoutable } from '../../fleet/cells/cell.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
@@ -60,7 +61,7 @@ export const fleetMetrics = (fleet: Pick<Fleet, 'cells'>): readonly Metric[] => 
       help: 'Engines of cells that take requests, by the state of their circuit breaker.',
       labels: ['state'],
       read: () => {
-        const nowMs = performance.now()
+        const nowMs = systemRuntime.nowMs()
         const engines = routable(fleet).flatMap(({ engines }) => [...engines.values()])
         const states = Map.groupBy(engines, each => each.health?.breaker.state(nowMs) ?? 'closed')
         return BREAKER_STATES.map(state => ({
@@ -101,7 +102,7 @@ const SCRAPE_MS = 50
 const oncePerScrape = (make: () => EngineReport[]): (() => EngineReport[]) => {
   let last: { at: number; value: EngineReport[] } | undefined
   return () => {
-    const at = performance.now()
+    const at = systemRuntime.nowMs()
     if (last === undefined || at - last.at > SCRAPE_MS) last = { at, value: make() }
     return last.value
   }

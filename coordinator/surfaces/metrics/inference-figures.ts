@@ -1,5 +1,6 @@
 import { FAST_SECONDS, Histogram } from '../../../shared/metrics/histogram.ts'
 import { createMetric, type Metric } from '../../../shared/metrics/metric.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { FAULTS, type Fault } from '../../fleet/routing/health/fault.ts'
 import type { DispatchOutcome } from '../../gateway/dispatch/dispatch-request.ts'
 
@@ -49,7 +50,7 @@ export class InferenceFigures {
   #retries = 0
   #inFlight = 0
 
-  constructor(nowMs: () => number = () => performance.now()) {
+  constructor(nowMs: () => number = systemRuntime.nowMs) {
     this.#nowMs = nowMs
   }
 

@@ -1,5 +1,6 @@
 import { FAST_SECONDS, Histogram } from '../../../shared/metrics/histogram.ts'
 import { createCounter, createMetric, type Metric, Tally } from '../../../shared/metrics/metric.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import type { ChangeHook } from '../../kernel/store/change-hook.ts'
 import type { LaneObserver } from '../../kernel/store/engine.ts'
 import type { LaneName } from '../../kernel/store/lanes.ts'
@@ -18,7 +19,7 @@ export interface StoreFigures {
 }
 
 /** Measures how long changes take until they are committed. */
-export const createStoreFigures = (nowMs: () => number = () => performance.now()): StoreFigures => {
+export const createStoreFigures = (nowMs: () => number = systemRuntime.nowMs): StoreFigures => {
   const lanes = DATABASES.flatMap(database => LANES.map(lane => newLane(database, lane)))
   const failures = new Tally()
   let isAway = false

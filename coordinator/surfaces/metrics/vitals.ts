@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import type { StoreProbe } from '../../kernel/store/probe.ts'
 
 /** Health of the coordinator process and its state folder. */
@@ -60,7 +61,7 @@ const watchLoop = () => {
   const histogram = monitorEventLoopDelay({ resolution: LOOK_EVERY_MS })
   histogram.enable()
   let before = 0
-  const turn = setInterval(() => {
+  const turn = systemRuntime.setInterval(() => {
     before = histogram.max
     histogram.reset()
   }, LOOP_WINDOW_MS)
@@ -68,7 +69,7 @@ const watchLoop = () => {
   return {
     worstMs: () => Math.max(0, Math.max(before, histogram.max) / 1e6 - LOOK_EVERY_MS),
     close: () => {
-      clearInterval(turn)
+      stopTimer(turn)
       histogram.disable()
     },
   }

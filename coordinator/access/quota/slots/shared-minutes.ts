@@ -1,5 +1,6 @@
 import type { LRUCache } from 'lru-cache'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { stopTimer, systemRuntime } from '../../../../shared/runtime.ts'
 import { createBoundedCache } from '../../../kernel/base/bounded-cache.ts'
 import type { Minute } from '../minute.ts'
 import { type AskingBatch, AskingQueue } from './asking-queue.ts'
@@ -62,7 +63,7 @@ export class SharedMinutes {
 
   constructor(parts: SharedMinutesParts) {
     this.#parts = parts
-    this.#ticks = parts.ticks ?? (() => performance.now())
+    this.#ticks = parts.ticks ?? systemRuntime.nowMs
     this.#subjects = createBoundedCache(parts.capacity ?? 100_000)
   }
 
@@ -146,7 +147,7 @@ export class SharedMinutes {
     const wishes = [...batch].map(([subject, { limit, waiting }]) =>
       this.#slotsOf(subject).wish({ subject, limit, waiting }, beforeTicks),
     )
-    const overdue = setTimeout(() => {
+    const overdue = systemRuntime.setTimeout(() => {
       this.#state = 'overdue'
       this.#refuseBatch(batch)
     }, ANSWER_MS)
@@ -165,7 +166,7 @@ export class SharedMinutes {
       this.#refuseBatch(batch, error)
       return false
     } finally {
-      clearTimeout(overdue)
+      stopTimer(overdue)
     }
   }
 

@@ -1,3 +1,4 @@
+import { systemRuntime } from '../../../../shared/runtime.ts'
 export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const
 export type BreakerState = (typeof BREAKER_STATES)[number]
 
@@ -31,7 +32,7 @@ export class Breaker {
   #blockedUntilMs = 0
   #isProbed = false
 
-  constructor(random: () => number = Math.random) {
+  constructor(random: () => number = systemRuntime.random) {
     this.#random = random
   }
 

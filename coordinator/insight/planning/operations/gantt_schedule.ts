@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import * as z from 'zod'
+import { nextTurn, systemRuntime } from '../../../../shared/runtime.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { drawGanttSvg } from '../gantt-svg.ts'
 import { requireBoundedWork, SCHEDULE_FIELDS } from './schedule-input.ts'
@@ -65,7 +65,7 @@ export default defineSkill({
     }))
     const svg = drawGanttSvg(schedule, tasks, input.title)
     // the chart of a thousand tasks takes a turn of the event loop of its own
-    await setImmediate()
+    await nextTurn(systemRuntime)
     return { ...view, content_type: 'image/svg+xml; charset=utf-8', svg }
   },
 })

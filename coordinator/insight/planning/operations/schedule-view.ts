@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import * as z from 'zod'
+import { nextTurn, systemRuntime } from '../../../../shared/runtime.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { createSchedule, type Schedule } from '../schedule.ts'
 import { PERCENTILES, type SimulationResult } from '../simulate.ts'
@@ -90,13 +90,13 @@ export const planSchedule = async (
   context: PlanningContext,
 ): Promise<{ schedule: Schedule; view: ScheduleView }> => {
   const { tasks, start_date, working_days: workingDays, holidays } = input
-  await setImmediate()
+  await nextTurn(systemRuntime)
   const schedule = createSchedule(toPlannedTasks(tasks), start_date, { workingDays, holidays })
   const hasRuns = schedule.pert !== undefined && input.runs > 0
   const result = hasRuns ? await simulateSchedule(schedule, input, context) : undefined
-  await setImmediate()
+  await nextTurn(systemRuntime)
   const view = viewSchedule(schedule, input, result)
-  await setImmediate()
+  await nextTurn(systemRuntime)
   return { schedule, view }
 }
 

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { REALMS } from '../services.ts'
 import { listCases, SCENARIOS } from './test-suite.ts'
@@ -60,11 +61,11 @@ export default defineSkill({
     )
     const done: Done[] = []
     for (const { id, scope, run } of cases) {
-      const begun = performance.now()
+      const begun = systemRuntime.nowMs()
       const { outcome, reason } = dry_run
         ? { outcome: null, reason: undefined }
         : await run(context)
-      const duration_ms = dry_run ? null : Math.round(performance.now() - begun)
+      const duration_ms = dry_run ? null : Math.round(systemRuntime.nowMs() - begun)
       done.push({ id, scope, outcome, reason: reason ?? null, duration_ms })
       await context.progress({ done: done.length, total: cases.length, message: id })
     }

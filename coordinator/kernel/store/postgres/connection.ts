@@ -1,5 +1,6 @@
-import { Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { Client, type ClientConfig, type QueryResult, types } from 'pg'
+import { stopTimer, systemRuntime, type Timer } from '../../../../shared/runtime.ts'
 import { faultOf, StoreFault, storeUnavailable } from '../faults.ts'
 import { createLostError, translatePostgresFaults } from './postgres-faults.ts'
 import type { Statements } from './statements.ts'
@@ -57,7 +58,7 @@ export class Connection {
 
   private constructor(address: PostgresAddress, host: string) {
     const { prepared: _, ...config } = address
-    const socket = new Socket()
+    const socket = systemRuntime.connect()
     this.#socket = socket
     this.#client = new Client({
       ...config,
@@ -137,9 +138,9 @@ export class Connection {
   /** Tells the server first, so that it forgets the session now. */
   async end(): Promise<void> {
     this.#isLost = true
-    const timer = setTimeout(() => this.#socket.destroy(), CONNECT_MS)
+    const timer = systemRuntime.setTimeout(() => this.#socket.destroy(), CONNECT_MS)
     await this.#client.end().catch(() => {})
-    clearTimeout(timer)
+    stopTimer(timer)
   }
 
   async #ask({ text, values = [], statements, limitMs }: Question): Promise<QueryResult> {
@@ -165,13 +166,13 @@ export class Connection {
 
 /** Calls back after the time, unless an answer has only waited for an event loop that was late. */
 const onSilence = (milliseconds: number, callback: () => void): (() => void) => {
-  let last: NodeJS.Immediate | undefined
-  const timer = setTimeout(() => {
-    last = setImmediate(callback)
+  let last: Timer | undefined
+  const timer = systemRuntime.setTimeout(() => {
+    last = systemRuntime.setImmediate(callback)
   }, milliseconds)
   return () => {
-    clearTimeout(timer)
-    clearImmediate(last)
+    stopTimer(timer)
+    stopTimer(last)
   }
 }
 

@@ -1,6 +1,6 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { sleep, systemRuntime } from '../../../../shared/runtime.ts'
 import type { LaneOptions } from '../engine.ts'
 import { type FaultKind, faultOf } from '../faults.ts'
 import type { Lane, WriteOptions, WriteWork } from '../lanes.ts'
@@ -29,7 +29,7 @@ export class FreeLane<T> implements Lane<Transaction<T>> {
 
   constructor(parts: FreeLaneParts<T>) {
     this.#parts = parts
-    this.#wait = parts.wait ?? setTimeout
+    this.#wait = parts.wait ?? (milliseconds => sleep(systemRuntime, milliseconds))
   }
 
   write = async <R>(work: WriteWork<Transaction<T>, R>, options: WriteOptions = {}): Promise<R> => {
@@ -67,20 +67,20 @@ export class FreeLane<T> implements Lane<Transaction<T>> {
     options: WriteOptions,
     attempt = 1,
   ): Promise<R> {
-    const startedMs = performance.now()
+    const startedMs = systemRuntime.nowMs()
     const { db, urgent, observer } = this.#parts
     try {
       const result = await (options.isUrgent ? urgent : db).transaction().execute(async trx => {
         if (!options.evenFrozen) await this.#requireWritable(trx)
         return work(trx)
       })
-      observer?.onCommit('free', 1, (performance.now() - startedMs) / 1000)
+      observer?.onCommit('free', 1, (systemRuntime.nowMs() - startedMs) / 1000)
       return result
     } catch (error) {
       const fault = faultOf(error)
       if (fault === undefined || attempt >= (ATTEMPTS[fault] ?? 1)) throw error
       observer?.onRetry('free')
-      await this.#wait(Math.random() * 2 ** attempt)
+      await this.#wait(systemRuntime.random() * 2 ** attempt)
       return this.#attempt(work, options, attempt + 1)
     }
   }

@@ -1,4 +1,5 @@
 import type { PostgresPool, PostgresPoolClient } from 'kysely'
+import { stopTimer, systemRuntime, type Timer } from '../../../../shared/runtime.ts'
 import { faultOf } from '../faults.ts'
 import type { Connection } from './connection.ts'
 import type { Server } from './server.ts'
@@ -26,7 +27,7 @@ const REFUSED_MS = 1000
 export class ConnectionPool implements PostgresPool {
   readonly options: object = {}
   readonly #parts: PoolParts
-  readonly #idle: { connection: Connection; timer: NodeJS.Timeout }[] = []
+  readonly #idle: { connection: Connection; timer: Timer }[] = []
   readonly #lent = new Set<Connection>()
   readonly #waiting: PromiseWithResolvers<void>[] = []
   readonly #stopListening: () => void
@@ -51,7 +52,7 @@ export class ConnectionPool implements PostgresPool {
     try {
       return this.#lend(this.#takeIdle() ?? (await server.connect()))
     } catch (error) {
-      this.#refusedAtMs = performance.now()
+      this.#refusedAtMs = systemRuntime.nowMs()
       this.#taken--
       // a server that has no room for more still answers on what is open
       if (server.outage === undefined && this.#lent.size + this.#idle.length > 0)
@@ -65,7 +66,7 @@ export class ConnectionPool implements PostgresPool {
 
   #isFull(): boolean {
     if (this.#taken === this.#parts.connections) return true
-    const wasRefused = performance.now() - this.#refusedAtMs < REFUSED_MS
+    const wasRefused = systemRuntime.nowMs() - this.#refusedAtMs < REFUSED_MS
     return wasRefused && this.#idle.length === 0 && this.#lent.size > 0
   }
 
@@ -78,7 +79,7 @@ export class ConnectionPool implements PostgresPool {
       })
     await Promise.all(
       this.#idle.splice(0).map(({ connection, timer }) => {
-        clearTimeout(timer)
+        stopTimer(timer)
         return connection.end()
       }),
     )
@@ -86,7 +87,7 @@ export class ConnectionPool implements PostgresPool {
 
   #drop(): void {
     for (const { connection, timer } of this.#idle.splice(0)) {
-      clearTimeout(timer)
+      stopTimer(timer)
       connection.destroy()
     }
     for (const connection of this.#lent) connection.destroy()
@@ -94,7 +95,7 @@ export class ConnectionPool implements PostgresPool {
 
   #takeIdle(): Connection | undefined {
     for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
-      clearTimeout(idle.timer)
+      stopTimer(idle.timer)
       if (idle.connection.isReusable) return idle.connection
       idle.connection.destroy()
     }
@@ -124,7 +125,7 @@ export class ConnectionPool implements PostgresPool {
   }
 
   #keep(connection: Connection): void {
-    const timer = setTimeout(() => {
+    const timer = systemRuntime.setTimeout(() => {
       this.#idle.splice(this.#idle.indexOf(entry), 1)
       void connection.end()
     }, IDLE_MS)

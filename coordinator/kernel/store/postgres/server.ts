@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { wait } from '../../../../shared/wait.ts'
 import { faultOf, StoreFault, storeUnavailable } from '../faults.ts'
 import { Connection, type PostgresAddress, type ServerFacts } from './connection.ts'
@@ -134,7 +135,7 @@ export class Server {
         return
       } catch (error) {
         this.#fault = createAwayError(error as Error)
-        await wait(ATTEMPT_MS * (1 + Math.random()), signal)
+        await wait(ATTEMPT_MS * (1 + systemRuntime.random()), signal)
       }
   }
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { stopTimer, systemRuntime, type Timer } from '../../../../shared/runtime.ts'
 import type { CheckpointOrder } from './checkpoint-worker.ts'
 
 /** A database whose log is moved into its file from time to time. */
@@ -23,12 +24,12 @@ const EMPTY_TRIES = 6
  */
 export class Checkpointer {
   readonly #files = new Set<CheckpointedFile>()
-  readonly #timer: NodeJS.Timeout
+  readonly #timer: Timer
   #worker: Worker | undefined
   #running: Promise<void> | undefined
 
   constructor() {
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref()
+    this.#timer = systemRuntime.setInterval(() => this.#look(), LOOK_EVERY_MS).unref()
   }
 
   /** Watches a database. Returns how to stop that. */
@@ -54,7 +55,7 @@ export class Checkpointer {
   }
 
   async close(): Promise<void> {
-    clearInterval(this.#timer)
+    stopTimer(this.#timer)
     await this.#running
     await this.#worker?.terminate()
   }

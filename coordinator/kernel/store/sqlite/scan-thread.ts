@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import Sqlite from 'better-sqlite3'
+import { stopTimer, systemRuntime, type Timer } from '../../../../shared/runtime.ts'
 import { storeUnavailable } from '../faults.ts'
 import type { ScanAnswer, ScanOrder } from './scan-worker.ts'
 import { translateFaults } from './sqlite-faults.ts'
@@ -18,7 +19,7 @@ export class ScanThread {
   readonly #path: string
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
-  #idle: NodeJS.Timeout | undefined
+  #idle: Timer | undefined
   #lastId = 0
   #isClosed = false
 
@@ -29,7 +30,7 @@ export class ScanThread {
   /** Returns the rows of a query. Rejects as a query of `read` does. */
   read(text: string, values: readonly unknown[]): Promise<unknown[]> {
     if (this.#isClosed) return Promise.reject(storeUnavailable('the store is closed', undefined))
-    clearTimeout(this.#idle)
+    stopTimer(this.#idle)
     const waiting: Waiting = Promise.withResolvers()
     const order: ScanOrder = { id: ++this.#lastId, text, values }
     const worker = this.#worker ?? this.#start()
@@ -62,7 +63,7 @@ export class ScanThread {
     else waiting?.reject(errorOf(fault))
     if (this.#waiting.size > 0) return
     this.#worker?.unref()
-    this.#idle = setTimeout(() => void this.#stop(), IDLE_MS).unref()
+    this.#idle = systemRuntime.setTimeout(() => void this.#stop(), IDLE_MS).unref()
   }
 
   /** The next query starts another thread. */
@@ -75,7 +76,7 @@ export class ScanThread {
   }
 
   async #stop(): Promise<void> {
-    clearTimeout(this.#idle)
+    stopTimer(this.#idle)
     const worker = this.#worker
     this.#worker = undefined
     await worker?.terminate()

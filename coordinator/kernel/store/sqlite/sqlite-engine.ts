@@ -3,6 +3,7 @@ import { chmod, mkdir, open } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Kysely, sql } from 'kysely'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import type { Database, DatabaseDefinition, EngineOptions, StoreEngine } from '../engine.ts'
 import { faultOf } from '../faults.ts'
 import { GroupCommit } from '../group-commit.ts'
@@ -79,7 +80,7 @@ const fileOf = (name: DatabaseDefinition<unknown>['name']): string => `${name}.d
 
 const openFile = async <T>(
   folder: string,
-  { name, survives, migrations, now = Date.now, ...options }: DatabaseDefinition<T>,
+  { name, survives, migrations, now = systemRuntime.now, ...options }: DatabaseDefinition<T>,
   checkpointer: Checkpointer,
 ): Promise<Database<T>> => {
   const path = join(folder, fileOf(name))

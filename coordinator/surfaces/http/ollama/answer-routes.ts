@@ -1,5 +1,6 @@
 import { AUTO_MODEL, type Catalogue, type CatalogueEntry } from '../../../../shared/catalogue.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { CHAT_RULES } from '../../../../shared/wire/chat-rules.ts'
 import { COMPLETION_RULES, type CompletionRequest } from '../../../../shared/wire/completions.ts'
 import {
@@ -45,7 +46,7 @@ interface Question {
 export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts): void => {
   const inference = new Inference(parts)
   const { catalogue } = parts
-  const clock = () => performance.now()
+  const clock = systemRuntime.nowMs
 
   const ask = async (exchange: HttpExchange, question: Question): Promise<void> => {
     const { route, kind, body, translation, auto = true } = question

@@ -1,9 +1,10 @@
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import type { EmbeddingAnswer } from '../../../../shared/wire/openai.ts'
 import type { Translation } from '../translated-answer.ts'
 
 /** Translates the vectors of `/api/embed`, one at a time: there may be thousands of them. */
 export class VectorList implements Translation {
-  readonly #startedMs = performance.now()
+  readonly #startedMs = systemRuntime.nowMs()
 
   lines(): object[] {
     return []
@@ -14,7 +15,7 @@ export class VectorList implements Translation {
     yield `{"model":${JSON.stringify(model)},"embeddings":[`
     for (const [at, { embedding }] of data.entries())
       yield `${at === 0 ? '' : ','}${JSON.stringify(numbersOf(embedding))}`
-    const total_duration = Math.round((performance.now() - this.#startedMs) * 1e6)
+    const total_duration = Math.round((systemRuntime.nowMs() - this.#startedMs) * 1e6)
     const { prompt_tokens: prompt_eval_count } = usage
     const figures = { total_duration, load_duration: 0, prompt_eval_count }
     yield `],${JSON.stringify(figures).slice(1)}`

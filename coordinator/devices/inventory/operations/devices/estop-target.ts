@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { ShoalError } from '../../../../../shared/errors.ts'
+import { sleep, systemRuntime } from '../../../../../shared/runtime.ts'
 import { listAnnounced, readNamedCells } from '../../../../fleet/cells/named-cells.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import type { StopTarget } from '../../../estop/widen.ts'
@@ -82,7 +82,7 @@ const readStoredCells = async (
   { cells, fleet }: TargetViews,
 ): Promise<StopTarget[] | undefined> => {
   const over = new AbortController()
-  const late = sleep(STORE_MS, undefined, { signal: over.signal }).catch(() => undefined)
+  const late = sleep(systemRuntime, STORE_MS, { signal: over.signal }).catch(() => undefined)
   const read = readNamedCells(new Set([name]), { cells, fleet }).catch(() => undefined)
   const stored = await Promise.race([read, late]).finally(() => over.abort())
   return stored?.map(({ id }) => ({ scope: 'cell', target: id }))

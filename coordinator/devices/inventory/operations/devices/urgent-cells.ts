@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../../shared/runtime.ts'
 import type { Cell } from '../../../../fleet/cells/cell.ts'
 import { isPresent } from '../../../../fleet/cells/presence.ts'
 import {
@@ -54,7 +55,8 @@ export const runOnEveryCell = async (
       const timeoutMs = commands.urgentAnswerMs
       const end = await commandEnd(commands, made, { timeoutMs, signal: until })
       const isDecisive = cellId === device.cellId || !isOwnerHere
-      if (end.state === 'succeeded' && isDecisive) setTimeout(() => done.abort(), OTHERS_MS).unref()
+      if (end.state === 'succeeded' && isDecisive)
+        systemRuntime.setTimeout(() => done.abort(), OTHERS_MS).unref()
       return isFinalCommandState(end.state) ? end : markUnconfirmed(end)
     }),
   )
