@@ -97,7 +97,7 @@ t.test('a reader that reads nothing does not hold back an answer', async t => {
       await delta('b')
       return { text: 'ab', usage: undefined }
     },
-    settings: { message_seconds: 1 },
+    settings: { message_seconds: 10 },
   })
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
