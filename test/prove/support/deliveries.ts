@@ -61,7 +61,7 @@ export class Receiver {
 /** Creates a webhook for events of one type; returns its id. */
 export const createWebhook = async (
   set: ReplicaSet,
-  { url }: Receiver,
+  { url }: Pick<Receiver, 'url'>,
   type: string,
 ): Promise<string> => {
   const body = { url, types: [type] }
