@@ -1,8 +1,8 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import type { Events } from '../../kernel/events/bus.ts'
-import type { PolicyRow } from '../../kernel/store/gate-tables.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
+import type { PolicyRow } from './policy.table.ts'
 import type { Policy } from './policy.ts'
 import { newestPolicy, putPolicy } from './policy-store.ts'
 

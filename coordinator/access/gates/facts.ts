@@ -1,6 +1,6 @@
 import type { EnrolledCell } from '../../fleet/enrolment/cell.ts'
+import type { AuditRow } from '../../kernel/audit/audit.table.ts'
 import type { Key } from '../../kernel/declaration/key.ts'
-import type { AuditRow } from '../../kernel/store/audit-tables.ts'
 import type { Person } from '../people/people.ts'
 import type { DecidedRequest } from './decided.ts'
 import type { Gates } from './definition.ts'

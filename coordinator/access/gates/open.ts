@@ -3,12 +3,12 @@ import type { Base } from '../../kernel/base/base.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
 import type { SigningKey } from '../../kernel/signing/signing.ts'
-import type { PolicyRow } from '../../kernel/store/gate-tables.ts'
 import type { SealedTrx, Store } from '../../kernel/store/store.ts'
 import type { Declarations } from './compliance/report.ts'
 import type { Gates } from './definition.ts'
 import { GateKeeper } from './gates.ts'
 import { configuredPolicy, openPolicies, type Policies } from './policies.ts'
+import type { PolicyRow } from './policy.table.ts'
 import { type NewPolicy, policyRow, putPolicy, readPolicies } from './policy-store.ts'
 
 /** Rules, and the people who decide what the rules leave to them. */

@@ -3,11 +3,11 @@ import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { EventDraft, Events } from '../../kernel/events/bus.ts'
-import type { PolicyRow } from '../../kernel/store/gate-tables.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import type { Trx } from './asking.ts'
+import type { PolicyRow } from './policy.table.ts'
 
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 

@@ -2,9 +2,10 @@ import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { GateRequest, RequestState, Vote } from '../../kernel/declaration/gate-request.ts'
 import { countAll } from '../../kernel/store/count.ts'
-import type { GateRequestRow, GateVoteRow } from '../../kernel/store/gate-tables.ts'
 import { isInScope, type Scope } from '../../kernel/store/scope.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { GateRequestRow } from './gate-request.table.ts'
+import type { GateVoteRow } from './gate-vote.table.ts'
 import type { RequestChange } from './rules.ts'
 
 /** A transaction or the reading connection. */

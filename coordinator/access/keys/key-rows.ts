@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { KeyRow } from '../../kernel/store/key-tables.ts'
 import { isInScope, type Scope } from '../../kernel/store/scope.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { KeyRow } from './key.table.ts'
 
 export interface KeyPage {
   limit: number

@@ -6,7 +6,7 @@ import {
   type KeySpec,
   OPERATOR_ROLES,
 } from '../../kernel/declaration/key.ts'
-import type { KeyRow } from '../../kernel/store/key-tables.ts'
+import type { KeyRow } from './key.table.ts'
 
 export const isOperator = ({ roles }: Pick<Key, 'roles'>): boolean =>
   roles.some(role => (OPERATOR_ROLES as readonly string[]).includes(role))

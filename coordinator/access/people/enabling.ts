@@ -1,7 +1,8 @@
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
-import type { PersonRow, TenantRow } from '../../kernel/store/key-tables.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
+import type { PersonRow } from './person.table.ts'
+import type { TenantRow } from './tenant.table.ts'
 
 interface Switched<R> {
   table: 'persons' | 'tenants'

@@ -2,10 +2,10 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { breaksConstraint } from '../../kernel/store/faults.ts'
-import type { PersonRow } from '../../kernel/store/key-tables.ts'
 import { isInScope, type Scope } from '../../kernel/store/scope.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import { enableRow } from './enabling.ts'
+import type { PersonRow } from './person.table.ts'
 
 /** Somebody who can be held to account. */
 export interface Person {

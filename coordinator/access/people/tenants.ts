@@ -3,11 +3,11 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { breaksConstraint } from '../../kernel/store/faults.ts'
-import type { TenantRow } from '../../kernel/store/key-tables.ts'
 import type { Scope } from '../../kernel/store/scope.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { enableRow } from './enabling.ts'
+import type { TenantRow } from './tenant.table.ts'
 
 export interface Tenant {
   id: string

@@ -2,9 +2,9 @@ import type { Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
-import type { RecordTables } from '../../kernel/store/record-tables.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { Store } from '../../kernel/store/store.ts'
+import type { RecordTables } from '../../kernel/store/tables.ts'
 import { addDay } from './usage-buckets.ts'
 import {
   findMissingUsage,

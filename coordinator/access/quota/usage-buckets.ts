@@ -1,7 +1,7 @@
 import { type SqlBool, sql, type Transaction } from 'kysely'
 import { DAY_MS, HOUR_MS } from '../../../shared/time.ts'
-import type { RecordTables } from '../../kernel/store/record-tables.ts'
 import type { Records } from '../../kernel/store/store.ts'
+import type { RecordTables } from '../../kernel/store/tables.ts'
 
 /** The hour a row is of, in SQL. */
 export const hourOfRow = sql<number>`at - at % ${sql.lit(HOUR_MS)}`

@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 import { DAY_MS, HOUR_MS } from '../../../shared/time.ts'
 import { sumOf } from '../../kernel/store/count.ts'
-import type { UsageRow } from '../../kernel/store/record-tables.ts'
 import type { Ledger, Records, Store } from '../../kernel/store/store.ts'
+import type { UsageRow } from './usage.table.ts'
 import { addRow, createHour, type HourTotals } from './usage-hours.ts'
 
 /** An hour whose usage is not what was written. */

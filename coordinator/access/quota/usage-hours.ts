@@ -1,7 +1,8 @@
 import { crc32 } from 'node:zlib'
 import { sql, type Transaction } from 'kysely'
 import { HOUR_MS } from '../../../shared/time.ts'
-import type { RecordTables, UsageRow } from '../../kernel/store/record-tables.ts'
+import type { RecordTables } from '../../kernel/store/tables.ts'
+import type { UsageRow } from './usage.table.ts'
 
 /** Totals of the rows of one hour. */
 export interface HourTotals {

@@ -2,12 +2,13 @@ import { sql } from 'kysely'
 import { newId } from '../../../shared/ids.ts'
 import { sumOf } from '../../kernel/store/count.ts'
 import type { InsertTarget } from '../../kernel/store/engine.ts'
-import type { RecordTables, UsageRow } from '../../kernel/store/record-tables.ts'
 import type { Store } from '../../kernel/store/store.ts'
+import type { RecordTables } from '../../kernel/store/tables.ts'
+import type { UsageRow } from './usage.table.ts'
 import { UsageAnchors } from './usage-anchors.ts'
 import { addToHours, sumHours } from './usage-hours.ts'
 
-export type { UsageRow } from '../../kernel/store/record-tables.ts'
+export type { UsageRow } from './usage.table.ts'
 
 export type NewUsage = Omit<UsageRow, 'id'>
 

@@ -3,15 +3,13 @@ import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { isLeft } from '../../calls/tasks/lease.ts'
-import type {
-  ConversationMessageRow,
-  ConversationRow,
-} from '../../kernel/store/conversation-tables.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { ConversationRow } from './conversation.table.ts'
 import { type Conversation, type Message, type MessageState, Participant } from './conversation.ts'
+import type { ConversationMessageRow } from './conversation-message.table.ts'
 
 type Db = Kysely<LedgerTables>
 type Trx = Transaction<LedgerTables>

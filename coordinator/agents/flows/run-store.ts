@@ -3,8 +3,9 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Job } from '../../kernel/queue/job.ts'
 import { JobError } from '../../kernel/queue/job-error.ts'
 import { countAll, countMatchingRows } from '../../kernel/store/count.ts'
-import type { FlowRunRow, FlowStepRow } from '../../kernel/store/flow-tables.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { FlowRunRow } from './flow-run.table.ts'
+import type { FlowStepRow } from './flow-step.table.ts'
 import {
   type FlowRun,
   hasEnded,

@@ -1,5 +1,6 @@
-import type { FlowRunRow, FlowStepRow } from '../../kernel/store/flow-tables.ts'
 import type { FlowStep } from './flow.ts'
+import type { FlowRunRow } from './flow-run.table.ts'
+import type { FlowStepRow } from './flow-step.table.ts'
 
 /**
  * States of a run. `unknown` ends a run when the effect of a step cannot be determined; an operator

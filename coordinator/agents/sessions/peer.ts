@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { OperatorPeerRow } from '../../kernel/store/agent-tables.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { OperatorPeerRow } from './operator-peer.table.ts'
 
 /** Holder of an operator role for a limited time. Times are Unix milliseconds. */
 export interface Peer {

@@ -4,9 +4,9 @@ import type { Trx } from '../../access/gates/asking.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { Caller } from '../../kernel/declaration/caller.ts'
 import type { Events } from '../../kernel/events/bus.ts'
-import type { OperatorPeerRow } from '../../kernel/store/agent-tables.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { Store } from '../../kernel/store/store.ts'
+import type { OperatorPeerRow } from './operator-peer.table.ts'
 import {
   type Handshake,
   handshakeOf,

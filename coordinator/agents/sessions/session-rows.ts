@@ -1,9 +1,10 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { AgentClaimRow, AgentSessionRow } from '../../kernel/store/agent-tables.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { AgentClaimRow } from './agent-claim.table.ts'
+import type { AgentSessionRow } from './agent-session.table.ts'
 import type { AgentSession, ScopeClaim } from './session.ts'
 
 /** A transaction or the reading connection. */

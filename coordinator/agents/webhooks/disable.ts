@@ -1,7 +1,7 @@
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { cancelLane } from '../../kernel/queue/job-lanes.ts'
-import type { WebhookRow } from '../../kernel/store/delivery-tables.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
+import type { WebhookRow } from './webhook.table.ts'
 import { webhookLaneOf } from './webhook.ts'
 
 /** Columns that a report about a webhook names. */

@@ -1,7 +1,7 @@
 import { openInLane } from '../../kernel/queue/job-lanes.ts'
-import type { WebhookRow } from '../../kernel/store/delivery-tables.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { DisableWebhook, REPORTED } from './disable.ts'
+import type { WebhookRow } from './webhook.table.ts'
 import { webhookLaneOf } from './webhook.ts'
 
 /** Events that may wait for an address that takes them, as a multiple of `max_pending`. */

@@ -1,4 +1,4 @@
-import type { WebhookRow } from '../../kernel/store/delivery-tables.ts'
+import type { WebhookRow } from './webhook.table.ts'
 
 /** An address that events of a tenant are sent to. Times are unix milliseconds. */
 export interface Webhook {

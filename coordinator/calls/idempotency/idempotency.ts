@@ -5,10 +5,10 @@ import { errorCodes, httpStatus, ShoalError } from '../../../shared/errors.ts'
 import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { SecretSealer } from '../../kernel/signing/sealing.ts'
-import type { IdempotentCallRow } from '../../kernel/store/delivery-tables.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { asCall, type MarkedCall } from './call-marks.ts'
+import type { IdempotentCallRow } from './idempotent-call.table.ts'
 import { type CallKeeping, findCall, holderOf, lookAtCall } from './look-at-call.ts'
 
 /** A call that its caller may repeat. */

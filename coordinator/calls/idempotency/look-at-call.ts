@@ -1,8 +1,8 @@
 import type { Transaction } from 'kysely'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
-import type { IdempotentCallRow } from '../../kernel/store/delivery-tables.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { IdempotentCallRow } from './idempotent-call.table.ts'
 
 type Trx = Transaction<LedgerTables>
 

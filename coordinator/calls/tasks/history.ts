@@ -1,7 +1,7 @@
 import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
-import type { TaskTransitionRow } from '../../kernel/store/task-tables.ts'
 import type { TaskRun } from './task-run.ts'
+import type { TaskTransitionRow } from './task-transition.table.ts'
 import { FIRST, sealRow, type UnsealedTransition } from './transition.ts'
 
 /** Change of state that is not yet part of the chain of its task. */

@@ -1,6 +1,5 @@
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
-import type { TaskTransitionRow } from '../../kernel/store/task-tables.ts'
 import { addTransition, requesterOf, type TransitionFields } from './history.ts'
 import { TaskElsewhereError } from './lease.ts'
 import { dropMail } from './mailbox.ts'
@@ -8,6 +7,7 @@ import type { TaskChange, TaskHooks } from './task-hooks.ts'
 import { addRun, personOf, saveRun, saveTask } from './task-rows.ts'
 import type { TaskRun } from './task-run.ts'
 import { isFinal, isSettled } from './task-state.ts'
+import type { TaskTransitionRow } from './task-transition.table.ts'
 import { lastTransition } from './transition-rows.ts'
 
 /**

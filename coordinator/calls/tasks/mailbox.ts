@@ -3,7 +3,7 @@ import type { Kysely, Transaction } from 'kysely'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { TaskMailRow } from '../../kernel/store/task-tables.ts'
+import type { TaskMailRow } from './task-mail.table.ts'
 import type { TaskRun } from './task-run.ts'
 
 type Trx = Transaction<LedgerTables>

@@ -1,4 +1,4 @@
-import type { TaskRunRow } from '../../kernel/store/task-tables.ts'
+import type { TaskRunRow } from './task-run.table.ts'
 
 /** Call that a task executes and its requester; sufficient to resume the task after a restart. */
 export interface TaskRun {

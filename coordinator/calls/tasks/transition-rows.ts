@@ -1,6 +1,6 @@
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { TaskTransitionRow } from '../../kernel/store/task-tables.ts'
+import type { TaskTransitionRow } from './task-transition.table.ts'
 
 type Reader = Kysely<LedgerTables> | Transaction<LedgerTables>
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
-import type { TaskTransitionRow } from '../../kernel/store/task-tables.ts'
+import type { TaskTransitionRow } from './task-transition.table.ts'
 
 /** `prev` of the first row of a task. */
 export const FIRST = '0'.repeat(64)

@@ -7,8 +7,8 @@ import {
 } from '../../../shared/wire/estop.ts'
 import { Listeners } from '../../kernel/base/listeners.ts'
 import { shareRuns } from '../../kernel/base/share-runs.ts'
-import type { EstopReportRow } from '../../kernel/store/estop-tables.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
+import type { EstopReportRow } from './estop-report.table.ts'
 
 /** Stops that a cell has latched, by its newest report. */
 export interface EstopReport {

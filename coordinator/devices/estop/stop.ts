@@ -1,5 +1,5 @@
 import type { EngagedStop, EstopScope, ReleasedStop } from '../../../shared/wire/estop.ts'
-import type { EstopRow } from '../../kernel/store/estop-tables.ts'
+import type { EstopRow } from './estop.table.ts'
 
 /** An e-stop of the fleet. Times are unix milliseconds. */
 export interface Stop {

@@ -1,9 +1,10 @@
 import type { Kysely } from 'kysely'
 import type { DeviceKind } from '../../../shared/wire/device.ts'
-import type { DeviceCellRow, DeviceRow } from '../../kernel/store/device-tables.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { DeviceRow } from './device.table.ts'
 import type { Device, DeviceClaim } from './device.ts'
+import type { DeviceCellRow } from './device-cell.table.ts'
 
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 

@@ -1,5 +1,5 @@
-import type { RecordTables } from '../../kernel/store/record-tables.ts'
 import type { Records } from '../../kernel/store/store.ts'
+import type { RecordTables } from '../../kernel/store/tables.ts'
 import { addToSpan, decodeSpans, encodeSpans, type Spans } from './series-spans.ts'
 
 /** One row: the spans of one resolution that begin within a longer span of time. */

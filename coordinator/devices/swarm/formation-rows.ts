@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 import type { SealedTrx } from '../../kernel/store/store.ts'
-import type { FormationRow } from '../../kernel/store/swarm-tables.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { FormationRow } from './formation.table.ts'
 import {
   type FormationPart,
   type FormationState,

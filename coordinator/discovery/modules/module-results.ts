@@ -1,7 +1,8 @@
 import type { ExpressionBuilder, Transaction } from 'kysely'
 import type { ModuleRow } from '../../../shared/wire/findings.ts'
-import type { ModuleResultRow, RecordTables } from '../../kernel/store/record-tables.ts'
 import type { Records } from '../../kernel/store/store.ts'
+import type { RecordTables } from '../../kernel/store/tables.ts'
+import type { ModuleResultRow } from './module-result.table.ts'
 import {
   columnsOf,
   type KeptResult,

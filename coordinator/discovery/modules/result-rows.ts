@@ -1,7 +1,7 @@
 import { cleanText } from '../../../shared/mdns/txt.ts'
 import type { ModuleRow, UpstreamSource } from '../../../shared/wire/findings.ts'
-import type { ModuleResultRow } from '../../kernel/store/record-tables.ts'
 import type { RunOutcome } from '../registry/findings-sink.ts'
+import type { ModuleResultRow } from './module-result.table.ts'
 import type { ModuleWarning } from './module-result.ts'
 
 /** What is kept beside the rows of a run. */

@@ -1,7 +1,7 @@
-import type { DiscoveryScannerRow } from '../../kernel/store/registry-tables.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { RecordedRows, Recording } from '../registry/findings-sink.ts'
 import { readInParts } from '../registry/registry-rows.ts'
+import type { DiscoveryScannerRow } from './discovery-scanner.table.ts'
 
 /** A module on a cell with one input. */
 export interface Scanner {

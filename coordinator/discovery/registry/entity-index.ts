@@ -1,6 +1,6 @@
 import { splitList } from '../../kernel/base/split-list.ts'
-import type { DiscoveryEntityRow } from '../../kernel/store/registry-tables.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
+import type { DiscoveryEntityRow } from './discovery-entity.table.ts'
 import { listEntityWords } from './entity-words.ts'
 import { readInParts } from './registry-rows.ts'
 

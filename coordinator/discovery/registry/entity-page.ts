@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { DiscoveryEntityRow } from '../../kernel/store/registry-tables.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { DiscoveryEntityRow } from './discovery-entity.table.ts'
 import { listSources } from './entity-index.ts'
 import { readInParts } from './registry-rows.ts'
 

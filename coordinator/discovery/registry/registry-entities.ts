@@ -5,11 +5,11 @@ import {
 } from '../../../discovery/registry/describe-entity.ts'
 import type { Move } from '../../../discovery/registry/evidence-graph.ts'
 import { KEY_KINDS, type SightingFacts, type SightingKey } from '../../../discovery/sighting.ts'
-import type { DiscoveryEntityRow } from '../../kernel/store/registry-tables.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { listAbsent } from '../modules/scanners.ts'
 import { type DeltaDraft, listChanges } from './deltas.ts'
+import type { DiscoveryEntityRow } from './discovery-entity.table.ts'
 import { indexEntities, unindexEntity } from './entity-index.ts'
 import { readInParts, readTracesOf, type StoredTrace } from './registry-rows.ts'
 

@@ -5,9 +5,9 @@ import type { Link } from '../../../discovery/registry/link.ts'
 import type { IdentityPin } from '../../../discovery/registry/pin.ts'
 import type { Trace } from '../../../discovery/registry/trace.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
-import type { DiscoveryTraceRow } from '../../kernel/store/registry-tables.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { DiscoveryTraceRow } from './discovery-trace.table.ts'
 
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import { newId } from '../../../shared/ids.ts'
-import type { AlertRow } from '../../kernel/store/event-tables.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { AlertRow } from './alert.table.ts'
 import { type Acknowledgement, type Alert, alertOf } from './alert.ts'
 import type { Observation } from './alert-rules.ts'
 

@@ -1,4 +1,4 @@
-import type { AlertRow } from '../../kernel/store/event-tables.ts'
+import type { AlertRow } from './alert.table.ts'
 import { ALERT_RULES, type AlertLevel, type AlertRule } from './alert-rules.ts'
 
 export interface Alert {

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
-import type { CellViewRow } from '../../kernel/store/event-tables.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { CellViewRow } from './cell-view.table.ts'
 import { isGone, PRESENCES, type Presence } from './presence.ts'
 
 const GONE = PRESENCES.filter(isGone)

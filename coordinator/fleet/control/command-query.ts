@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
-import type { CommandRow } from '../../kernel/store/cell-tables.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
+import type { CommandRow } from './command.table.ts'
 import {
   type CommandRecord,
   type CommandState,

@@ -8,7 +8,7 @@ import {
   type VerbFacts,
 } from '../../../shared/wire/command.ts'
 import { Asked, Seen } from '../../../shared/wire/device-outcome.ts'
-import type { CommandRow } from '../../kernel/store/cell-tables.ts'
+import type { CommandRow } from './command.table.ts'
 
 /**
  * State of a command. The coordinator sets `queued` and `sent`; all others are reported by the

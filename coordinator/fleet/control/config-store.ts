@@ -1,11 +1,11 @@
 import type { Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
-import type { ConfigRow } from '../../kernel/store/cell-tables.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { ConfigRow } from './config.table.ts'
 
 /** Name of the document of the scope `fleet` that operators set. */
 export const FLEET = 'all'

@@ -1,8 +1,8 @@
 import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { CellRow } from '../../kernel/store/cell-tables.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { CellRow } from './cell.table.ts'
 
 export const readCellRow = (db: Kysely<LedgerTables>, id: string): Promise<CellRow | undefined> =>
   db.selectFrom('cells').selectAll().where('id', '=', id).executeTakeFirst()

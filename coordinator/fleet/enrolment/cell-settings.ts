@@ -2,7 +2,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx, Store } from '../../kernel/store/store.ts'
-import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { CellSettingsRow } from './cell-settings.table.ts'
 
 /** Settings of a cell made by operators. */
 export interface OperatorSettings {
@@ -36,7 +36,7 @@ export interface CellSettingsStore {
 
 export const NO_SETTINGS: OperatorSettings = { labels: {} }
 
-type Row = LedgerTables['cell_settings']
+type Row = CellSettingsRow
 
 export const createCellSettings = (
   { ledger }: Pick<Store, 'ledger'>,

@@ -1,4 +1,4 @@
-import type { CellRow } from '../../kernel/store/cell-tables.ts'
+import type { CellRow } from './cell.table.ts'
 
 /** Identity of an enrolled machine; says nothing about its presence. */
 export interface EnrolledCell {

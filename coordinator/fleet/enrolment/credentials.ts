@@ -2,10 +2,10 @@ import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { digestOf, randomSecret } from '../../access/keys/secret.ts'
 import { type AuditEntry, appendAudit } from '../../kernel/audit/audit.ts'
-import type { CellRow } from '../../kernel/store/cell-tables.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { CellRow } from './cell.table.ts'
 import { readCellRow } from './cell-rows.ts'
 
 /*

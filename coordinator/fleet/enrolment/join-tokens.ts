@@ -2,8 +2,8 @@ import { timingSafeEqual } from 'node:crypto'
 import { ShoalError } from '../../../shared/errors.ts'
 import { digestOf, newSecret, TOKEN_PREFIX } from '../../access/keys/secret.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
-import type { JoinTokenRow } from '../../kernel/store/cell-tables.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
+import type { JoinTokenRow } from './join-token.table.ts'
 
 /** Token that lets machines enrol as cells, for a number of uses and a limited time. */
 export interface JoinToken {

@@ -5,8 +5,8 @@ import { extendCatalogue, type RegisteredModels } from '../../../shared/wire/reg
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { followChanges } from '../../kernel/base/follow-changes.ts'
 import { Listeners } from '../../kernel/base/listeners.ts'
-import type { ModelRow } from '../../kernel/store/model-tables.ts'
 import type { Store } from '../../kernel/store/store.ts'
+import type { ModelRow } from './model.table.ts'
 import { type RegisteredModel, registeredModelOf } from './registered-model.ts'
 import { type ModelChange, writeModel } from './write-model.ts'
 

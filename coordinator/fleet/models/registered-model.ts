@@ -1,5 +1,5 @@
 import { RegisteredModel as Entry } from '../../../shared/wire/registered-models.ts'
-import type { ModelRow } from '../../kernel/store/model-tables.ts'
+import type { ModelRow } from './model.table.ts'
 
 interface Registration {
   id: string

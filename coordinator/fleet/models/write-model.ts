@@ -11,10 +11,10 @@ import {
   type RegisteredModel,
 } from '../../../shared/wire/registered-models.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
-import type { ModelRow } from '../../kernel/store/model-tables.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { SealedTrx, Store } from '../../kernel/store/store.ts'
+import type { ModelRow } from './model.table.ts'
 
 type Ledger = Store['ledger']
 

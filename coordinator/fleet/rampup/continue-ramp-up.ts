@@ -1,5 +1,4 @@
 import type { Job } from '../../kernel/queue/job.ts'
-import type { RampUpRow } from '../../kernel/store/flow-tables.ts'
 import { applyStage, restoreSettings, showCells } from './cell-settings.ts'
 import {
   type FaultParts,
@@ -8,6 +7,7 @@ import {
   listLostCells,
   readErrorsBefore,
 } from './find-fault.ts'
+import type { RampUpRow } from './ramp-up.table.ts'
 import { cellsSoFar, type RampUp } from './ramp-up.ts'
 import { createRetry, endRampUp, takeRampUp, updateRampUp } from './ramp-up-claim.ts'
 

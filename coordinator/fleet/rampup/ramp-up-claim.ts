@@ -3,9 +3,9 @@ import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { Job } from '../../kernel/queue/job.ts'
 import { JobError } from '../../kernel/queue/job-error.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
-import type { RampUpRow } from '../../kernel/store/flow-tables.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { RampUpRow } from './ramp-up.table.ts'
 import { type RampUp, type RampUpState, rampUpOf } from './ramp-up.ts'
 
 const LOOK_SECONDS = 1

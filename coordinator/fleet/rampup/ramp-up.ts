@@ -1,4 +1,4 @@
-import type { RampUpRow } from '../../kernel/store/flow-tables.ts'
+import type { RampUpRow } from './ramp-up.table.ts'
 
 export const RAMP_UP_STATES = ['running', 'done', 'aborted'] as const
 export type RampUpState = (typeof RAMP_UP_STATES)[number]

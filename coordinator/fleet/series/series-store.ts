@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely'
-import type { RecordTables } from '../../kernel/store/record-tables.ts'
 import type { Records } from '../../kernel/store/store.ts'
+import type { RecordTables } from '../../kernel/store/tables.ts'
 import { type Buckets, decodeSegment, encodeSegment, mergeSegment } from './bucket.ts'
 import { type PowerHours, PowerSums } from './power-sums.ts'
 

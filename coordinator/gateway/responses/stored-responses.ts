@@ -3,9 +3,9 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import type { ModelResponse } from '../../../shared/wire/response.ts'
 import type { InputItem } from '../../../shared/wire/responses.ts'
-import type { StoredResponseRow } from '../../kernel/store/response-tables.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { StoredResponseRow } from './stored-response.table.ts'
 
 const KEPT_DAYS = 30
 /** Each response is stored with its whole conversation, so that a long one takes its length many times. */

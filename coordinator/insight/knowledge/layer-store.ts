@@ -4,15 +4,13 @@ import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
 import { createSlices } from '../../kernel/base/time-slices.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
-import type {
-  GraphEdgeRow,
-  GraphLayerRow,
-  GraphNodeRow,
-} from '../../kernel/store/knowledge-tables.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { GraphEdgeRow } from './graph-edge.table.ts'
+import type { GraphLayerRow } from './graph-layer.table.ts'
 import { edgeKey, type GraphEdge, type GraphFacts, type GraphNode } from './graph-model.ts'
+import type { GraphNodeRow } from './graph-node.table.ts'
 
 /** Most imported nodes, edges and layers of one tenant. */
 export const LAYER_LIMITS = { nodes: 20_000, edges: 60_000, layers: 64 }

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
-import type { RegisterRow } from '../../kernel/store/register-tables.ts'
 import { readLastNumber, restartSequence } from '../../kernel/store/sequences.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import type { RegisterRow } from './register.table.ts'
 
 export type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 

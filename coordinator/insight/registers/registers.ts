@@ -1,7 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { createSlices } from '../../kernel/base/time-slices.ts'
-import type { RegisterRow } from '../../kernel/store/register-tables.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import {
   type ImportOptions,
@@ -25,6 +24,7 @@ import {
   selectRecords,
   upsertRows,
 } from './record-rows.ts'
+import type { RegisterRow } from './register.table.ts'
 import type { RecordOf, Register } from './register.ts'
 
 interface RegistersParts {

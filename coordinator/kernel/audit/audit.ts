@@ -1,10 +1,10 @@
 import { type Kysely, sql } from 'kysely'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { AuditRow } from '../store/audit-tables.ts'
 import { nextSequenceWith } from '../store/sequences.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
+import type { AuditRow } from './audit.table.ts'
 import { GENESIS, rowHash } from './chain.ts'
 import { redact, redactText } from './redact.ts'
 

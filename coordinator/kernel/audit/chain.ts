@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
-import type { AuditRow } from '../store/audit-tables.ts'
+import type { AuditRow } from './audit.table.ts'
 
 /** Value of `prev` in the first row. */
 export const GENESIS = '0'.repeat(64)

@@ -1,8 +1,9 @@
 import type { Kysely } from 'kysely'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { isGenuine, type Signer, signMessage } from '../../../shared/signing.ts'
-import type { AuditCheckpointRow, AuditRow } from '../store/audit-tables.ts'
 import type { LedgerTables } from '../store/tables.ts'
+import type { AuditRow } from './audit.table.ts'
+import type { AuditCheckpointRow } from './audit-checkpoint.table.ts'
 
 /** Record of the purged rows: all rows from 1 to `seq`. The first remaining row continues it. */
 export type Checkpoint = Omit<AuditCheckpointRow, 'id'>

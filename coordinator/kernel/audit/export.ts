@@ -1,5 +1,5 @@
 import { formatCsvRow, guardFormula } from '../base/format-csv.ts'
-import { AUDIT_COLUMNS, type AuditRow } from '../store/audit-tables.ts'
+import { AUDIT_COLUMNS, type AuditRow } from './audit.table.ts'
 
 type ExportFormat = 'csv' | 'jsonl'
 

@@ -1,7 +1,7 @@
 import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
-import { AUDIT_COLUMNS, type AuditRow } from '../store/audit-tables.ts'
 import type { Scope } from '../store/scope.ts'
 import type { Ledger } from '../store/store.ts'
+import { AUDIT_COLUMNS, type AuditRow } from './audit.table.ts'
 
 export interface AuditFilter {
   /** Unix milliseconds; `from` belongs to it, `to` does not. */

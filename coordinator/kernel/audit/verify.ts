@@ -1,8 +1,8 @@
 import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
-import { AUDIT_COLUMNS, type AuditRow } from '../store/audit-tables.ts'
 import { readLastNumber } from '../store/sequences.ts'
 import type { Ledger } from '../store/store.ts'
 import { readTrouble } from '../store/trouble.ts'
+import { AUDIT_COLUMNS, type AuditRow } from './audit.table.ts'
 import { counterFault, type Head } from './audit.ts'
 import { GENESIS, linkFault } from './chain.ts'
 import {

@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
 import { type ChangeFollower, followChanges } from '../base/follow-changes.ts'
 import { afterCommit } from '../store/after-commit.ts'
-import type { EventRow } from '../store/event-tables.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
 import type { EventDraft, EventListener, Events } from './bus.ts'
+import type { EventRow } from './event.table.ts'
 import { EventRing } from './event-ring.ts'
 import {
   eventOf,

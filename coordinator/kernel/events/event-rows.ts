@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
-import type { EventRow } from '../store/event-tables.ts'
 import { takeNumbers } from '../store/sequences.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { CloudEvent, EventDraft } from './bus.ts'
+import type { EventRow } from './event.table.ts'
 
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 

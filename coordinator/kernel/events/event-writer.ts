@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import { sleep, systemRuntime } from '../../../shared/runtime.ts'
-import type { EventRow } from '../store/event-tables.ts'
 import { faultOf } from '../store/faults.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
+import type { EventRow } from './event.table.ts'
 import { isStored, type NewEvent } from './event-rows.ts'
 
 interface EventWriterParts {

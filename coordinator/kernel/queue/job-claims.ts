@@ -1,7 +1,7 @@
 import { type Selectable, sql, type Transaction } from 'kysely'
-import type { JobRow } from '../store/delivery-tables.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
+import type { JobRow } from './job.table.ts'
 import { type Job, jobOf } from './job.ts'
 import type { JobKind } from './job-kind.ts'
 import { sortLane, wakeLane } from './job-lanes.ts'

@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { countAll, sumOf } from '../store/count.ts'
-import type { JobRow } from '../store/delivery-tables.ts'
 import type { LedgerTables } from '../store/tables.ts'
+import type { JobRow } from './job.table.ts'
 import { type Job, type JobState, jobOf } from './job.ts'
 
 /** Jobs of one tenant, and those that belong to the whole service. */

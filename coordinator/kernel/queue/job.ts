@@ -1,4 +1,4 @@
-import type { JobRow } from '../store/delivery-tables.ts'
+import type { JobRow } from './job.table.ts'
 
 /**
  * States of a job. `dead` was given up; the job stays until it is discarded or its retention ends.

@@ -1,8 +1,8 @@
 import type { Kysely, Transaction } from 'kysely'
-import type { ScheduleRow } from '../store/schedule-tables.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { findNextTime, jitterMs } from './recurrence.ts'
+import type { ScheduleRow } from './schedule.table.ts'
 import { type NewSchedule, type Schedule, scheduleOf } from './schedule.ts'
 
 type Trx = Transaction<LedgerTables>

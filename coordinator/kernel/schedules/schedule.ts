@@ -1,5 +1,5 @@
-import type { ScheduleRow } from '../store/schedule-tables.ts'
 import type { Recurrence } from './recurrence.ts'
+import type { ScheduleRow } from './schedule.table.ts'
 
 /** A job that is added to the queue again and again. */
 export interface NewSchedule extends Recurrence {

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import type { SecretRow } from '../store/tables.ts'
 import { openText, sealText } from './cipher.ts'
 import { readSealingKeys, type SealingKey } from './key-file.ts'
+import type { SecretRow } from './secret.table.ts'
 
 /** The keys of one `sealing.key`, which open and seal rows of the table `secrets`. */
 export class KeyRing {

@@ -4,8 +4,9 @@ import { Listeners } from '../base/listeners.ts'
 import type { WriteOptions } from '../store/lanes.ts'
 import { bumpRevision } from '../store/revisions.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
-import type { LedgerTables, SecretRow } from '../store/tables.ts'
+import type { LedgerTables } from '../store/tables.ts'
 import type { KeyRing } from './key-ring.ts'
+import type { SecretRow } from './secret.table.ts'
 import type { SecretChange, SecretListener, SecretName, Secrets } from './secrets.ts'
 
 interface KnownSecret extends Pick<SecretRow, 'version' | 'sealed'> {

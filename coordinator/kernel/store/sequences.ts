@@ -1,6 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { SealedTransaction } from './lanes.ts'
-import type { LedgerTables, SequenceRow } from './tables.ts'
+import type { SequenceRow } from './sequence.table.ts'
+import type { LedgerTables } from './tables.ts'
 
 /** Everything that is numbered in one order over all processes. */
 type SequenceName =

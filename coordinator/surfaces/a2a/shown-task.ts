@@ -1,5 +1,5 @@
 import type { Task } from '@a2a-js/sdk'
-import type { TaskTransitionRow } from '../../kernel/store/task-tables.ts'
+import type { TaskTransitionRow } from '../../calls/tasks/task-transition.table.ts'
 import { EXTENSIONS } from './extensions.ts'
 import { historyLengthOf } from './request-checks.ts'
 

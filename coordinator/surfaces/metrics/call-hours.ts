@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { HOUR_MS } from '../../../shared/time.ts'
 import { PendingSums } from '../../kernel/base/pending-sums.ts'
-import type { RecordTables } from '../../kernel/store/record-tables.ts'
 import type { Records } from '../../kernel/store/store.ts'
+import type { RecordTables } from '../../kernel/store/tables.ts'
 
 /** A call of an operation that has ended. */
 interface EndedCall {

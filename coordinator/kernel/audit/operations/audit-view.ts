@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
-import type { AuditRow } from '../../store/audit-tables.ts'
+import type { AuditRow } from '../audit.table.ts'
 import type { AuditFilter } from '../query.ts'
 
 export const AuditView = z.object({

@@ -6,9 +6,9 @@ import { createUsageKeeper } from '../../../../coordinator/access/quota/usage-ke
 import { queryUsage, type UsageQuestion } from '../../../../coordinator/access/quota/usage-query.ts'
 import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook.ts'
 import { recordMigrations } from '../../../../coordinator/kernel/store/record-migrations.ts'
-import type { RecordTables } from '../../../../coordinator/kernel/store/record-tables.ts'
 import { sqliteEngine } from '../../../../coordinator/kernel/store/sqlite/sqlite-engine.ts'
 import type { Store } from '../../../../coordinator/kernel/store/store.ts'
+import type { RecordTables } from '../../../../coordinator/kernel/store/tables.ts'
 import { HOUR_MS } from '../../../../shared/time.ts'
 import { notInFiles, temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
 

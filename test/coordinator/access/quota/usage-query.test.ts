@@ -10,9 +10,9 @@ import {
   type UsageQuestion,
 } from '../../../../coordinator/access/quota/usage-query.ts'
 import { recordMigrations } from '../../../../coordinator/kernel/store/record-migrations.ts'
-import type { RecordTables } from '../../../../coordinator/kernel/store/record-tables.ts'
 import { sqliteEngine } from '../../../../coordinator/kernel/store/sqlite/sqlite-engine.ts'
 import type { Store } from '../../../../coordinator/kernel/store/store.ts'
+import type { RecordTables } from '../../../../coordinator/kernel/store/tables.ts'
 import { newId } from '../../../../shared/ids.ts'
 import { HOUR_MS } from '../../../../shared/time.ts'
 import { randomOf } from '../../../support/random.ts'

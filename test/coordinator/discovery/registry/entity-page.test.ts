@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import type { DiscoveryEntityRow } from '../../../../coordinator/discovery/registry/discovery-entity.table.ts'
 import {
   indexEntities,
   unindexEntity,
@@ -14,7 +15,6 @@ import {
   listEntityWords,
   listQueryWords,
 } from '../../../../coordinator/discovery/registry/entity-words.ts'
-import type { DiscoveryEntityRow } from '../../../../coordinator/kernel/store/registry-tables.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
 
 const field = (value: unknown) => ({ value })

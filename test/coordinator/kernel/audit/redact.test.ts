@@ -1,9 +1,9 @@
 import t from 'tap'
 import { KEY_PREFIX, newSecret, TOKEN_PREFIX } from '../../../../coordinator/access/keys/secret.ts'
+import type { AuditRow } from '../../../../coordinator/kernel/audit/audit.table.ts'
 import { appendAudit } from '../../../../coordinator/kernel/audit/audit.ts'
 import { formatRows } from '../../../../coordinator/kernel/audit/export.ts'
 import { redact } from '../../../../coordinator/kernel/audit/redact.ts'
-import type { AuditRow } from '../../../../coordinator/kernel/store/audit-tables.ts'
 import { auditRows } from '../../access/keys/fixtures.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { iso } from '../../../../../shared/time.ts'
-import type { PolicyRow } from '../../../../kernel/store/gate-tables.ts'
 import { POLICY_SOURCES } from '../../policies.ts'
+import type { PolicyRow } from '../../policy.table.ts'
 
 export const PolicyChangeView = z.object({
   what: z.enum(['version', 'order', 'rule', 'test', 'gate']),

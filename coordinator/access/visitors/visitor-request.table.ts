@@ -1,0 +1,24 @@
+import { text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+
+/** A visitor's request within the last hour, for the limit of an address. */
+export const visitorRequestTable = defineTable('visitor_requests', {
+  columns: {
+    /** That of the claim. */
+    id: text(),
+    address_digest: text(),
+    at: time(),
+  },
+  key: ['id'],
+  indexes: {
+    visitor_requests_address: ['address_digest', 'at'],
+  },
+})
+
+export type VisitorRequestRow = RowOf<typeof visitorRequestTable>
+
+declare module '../../kernel/store/tables.ts' {
+  interface LedgerTables {
+    visitor_requests: TableOf<typeof visitorRequestTable>
+  }
+}

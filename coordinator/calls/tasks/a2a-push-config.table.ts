@@ -1,0 +1,28 @@
+import { optional, text } from '../../kernel/store/columns.ts'
+import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+
+/** Push configuration of a task: the address for its events, with secrets sealed. */
+export const a2aPushConfigTable = defineTable('a2a_push_configs', {
+  columns: {
+    tenant: text(),
+    owner: text(),
+    task_id: text(),
+    config_id: text(),
+    config_data: optional(text()),
+    protocol_version: optional(text()),
+    /**
+     * Key that created the configuration: events contain no more than this key may see. The column is
+     * ours, in addition to those of the library.
+     */
+    key_id: optional(text()),
+  },
+  key: ['tenant', 'owner', 'task_id', 'config_id'],
+})
+
+export type A2aPushConfigRow = RowOf<typeof a2aPushConfigTable>
+
+declare module '../../kernel/store/tables.ts' {
+  interface LedgerTables {
+    a2a_push_configs: TableOf<typeof a2aPushConfigTable>
+  }
+}

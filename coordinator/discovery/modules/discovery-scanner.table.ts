@@ -1,0 +1,32 @@
+import { flag, integer, text, time, withDefault } from '../../kernel/store/columns.ts'
+import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+
+/** A module on a cell with one input: only its own runs can be compared. */
+export const discoveryScannerTable = defineTable('discovery_scanners', {
+  columns: {
+    id: text(),
+    cell_id: text(),
+    module: text(),
+    /** Run that was completed last. */
+    run_id: text(),
+    /** Number of completed runs. */
+    runs: integer(),
+    at: time(),
+    /** Run that started last among those of which parts are stored. */
+    newest_run_id: withDefault(text(), ''),
+    newest_started_at: withDefault(time(), 0),
+    /** Number of the part that is expected next. */
+    newest_parts: withDefault(integer(), 0),
+    /** 0 when a part of it was lost: it says nothing about what it did not see. */
+    newest_is_whole: withDefault(flag(), 0),
+  },
+  key: ['id'],
+})
+
+export type DiscoveryScannerRow = RowOf<typeof discoveryScannerTable>
+
+declare module '../../kernel/store/tables.ts' {
+  interface LedgerTables {
+    discovery_scanners: TableOf<typeof discoveryScannerTable>
+  }
+}

@@ -1,0 +1,25 @@
+import { integer, oneOf, text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+
+/** What the times of two traces say about them. */
+export const discoveryLinkTable = defineTable('discovery_links', {
+  columns: {
+    a: text(),
+    b: text(),
+    kind: oneOf(['met', 'clash', 'rival']),
+    distance_s: integer(),
+    at: time(),
+  },
+  key: ['a', 'b'],
+  indexes: {
+    discovery_links_b: ['b'],
+  },
+})
+
+export type DiscoveryLinkRow = RowOf<typeof discoveryLinkTable>
+
+declare module '../../kernel/store/tables.ts' {
+  interface LedgerTables {
+    discovery_links: TableOf<typeof discoveryLinkTable>
+  }
+}

@@ -1,0 +1,20 @@
+import { text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+
+/** Presence of a cell over all coordinators, as the last event reported it. */
+export const cellPresenceTable = defineTable('cell_presence', {
+  columns: {
+    cell_id: text(),
+    presence: text(),
+    told_at: time(),
+  },
+  key: ['cell_id'],
+})
+
+export type CellPresenceRow = RowOf<typeof cellPresenceTable>
+
+declare module '../../kernel/store/tables.ts' {
+  interface LedgerTables {
+    cell_presence: TableOf<typeof cellPresenceTable>
+  }
+}

@@ -1,0 +1,21 @@
+import { text } from '../../kernel/store/columns.ts'
+import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+
+/** Presence of a cell as one coordinator sees it. */
+export const cellViewTable = defineTable('cell_views', {
+  columns: {
+    cell_id: text(),
+    replica_id: text(),
+    presence: text(),
+  },
+  key: ['cell_id', 'replica_id'],
+  isLive: true,
+})
+
+export type CellViewRow = RowOf<typeof cellViewTable>
+
+declare module '../../kernel/store/tables.ts' {
+  interface LedgerTables {
+    cell_views: TableOf<typeof cellViewTable>
+  }
+}

@@ -1,0 +1,54 @@
+import * as z from 'zod'
+import {
+  integer,
+  json,
+  optional,
+  reference,
+  text,
+  time,
+  withDefault,
+} from '../../kernel/store/columns.ts'
+import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+
+/** A command to a cell. What does not change is in `signed_json`, as it was signed. */
+export const commandTable = defineTable('commands', {
+  columns: {
+    id: text(),
+    cell_id: reference('cells'),
+    state: text(),
+    reason: optional(text()),
+    message: optional(text()),
+    result_json: optional(json(z.unknown())),
+    /** What was asked of the device and observed; null where the cell did not say it. */
+    outcome_json: optional(json(z.unknown())),
+    issued_at: time(),
+    updated_at: time(),
+    timeout_ms: integer(),
+    sends: integer(),
+    requested_by: text(),
+    signed_json: json(z.unknown()),
+    /**
+     * Id of the coordinator that sends it; null once any may. Empty for one of an older version.
+     */
+    holder: withDefault(optional(text()), ''),
+    /**
+     * Device that it acts on; null for a dry run, for the cell itself, and for commands of older
+     * versions.
+     */
+    device_id: optional(text()),
+  },
+  key: ['id'],
+  indexes: {
+    commands_cell: ['cell_id', 'id'],
+    commands_state: ['state'],
+    commands_by_device: ['device_id', 'id'],
+  },
+})
+
+export type CommandRow = RowOf<typeof commandTable>
+
+declare module '../../kernel/store/tables.ts' {
+  interface LedgerTables {
+    commands: TableOf<typeof commandTable>
+  }
+}

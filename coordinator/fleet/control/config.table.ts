@@ -1,0 +1,28 @@
+import * as z from 'zod'
+import { integer, json, oneOf, text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+
+/**
+ * Configuration of cells: one row per cell id (scope `cell`), per tag (scope `tag`), and one for all
+ * (scope `fleet`).
+ */
+export const configTable = defineTable('configs', {
+  columns: {
+    scope: oneOf(['cell', 'tag', 'fleet']),
+    name: text(),
+    /** Grows over all rows together, so no two changes have the same. */
+    version: integer(),
+    document_json: json(z.unknown()),
+    changed_at: time(),
+    changed_by: text(),
+  },
+  key: ['scope', 'name'],
+})
+
+export type ConfigRow = RowOf<typeof configTable>
+
+declare module '../../kernel/store/tables.ts' {
+  interface LedgerTables {
+    configs: TableOf<typeof configTable>
+  }
+}

@@ -1,0 +1,21 @@
+import { integer, text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+
+export const graphLearningTable = defineTable('graph_learning', {
+  columns: {
+    tenant_id: text(),
+    edge_key: text(),
+    /** Learned strength at the time `at` in parts per million, up to 1,000,000; it decays from then. */
+    strength_ppm: integer(),
+    at: time(),
+  },
+  key: ['tenant_id', 'edge_key'],
+})
+
+export type GraphLearningRow = RowOf<typeof graphLearningTable>
+
+declare module '../../kernel/store/tables.ts' {
+  interface LedgerTables {
+    graph_learning: TableOf<typeof graphLearningTable>
+  }
+}

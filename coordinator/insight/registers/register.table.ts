@@ -1,0 +1,35 @@
+import * as z from 'zod'
+import { flag, integer, json, optional, text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+
+/** One record of a register. Times are unix milliseconds. */
+export const registerTable = defineTable('register_records', {
+  columns: {
+    tenant_id: text(),
+    /** Id of the register. */
+    register: text(),
+    /** Key of the record within the register of the tenant. */
+    id: text(),
+    record_json: json(z.unknown()),
+    /** 1 for a new record; grows with every change. */
+    revision: integer(),
+    /** 1 for a record of the example organisation; else 0. */
+    is_example: flag(),
+    /** Import that has written it last; null for a single change. */
+    import_id: optional(text()),
+    changed_at: time(),
+    changed_by: text(),
+  },
+  key: ['tenant_id', 'register', 'id'],
+  indexes: {
+    register_records_example: ['tenant_id', 'is_example'],
+  },
+})
+
+export type RegisterRow = RowOf<typeof registerTable>
+
+declare module '../../kernel/store/tables.ts' {
+  interface LedgerTables {
+    register_records: TableOf<typeof registerTable>
+  }
+}

@@ -1,0 +1,20 @@
+import { integer, text, time } from '../store/columns.ts'
+import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
+
+/** One row while the audit is in doubt: nothing is written, by any process. */
+export const auditTroubleTable = defineTable('audit_trouble', {
+  columns: {
+    id: integer(),
+    at: time(),
+    reason: text(),
+  },
+  key: ['id'],
+})
+
+export type AuditTroubleRow = RowOf<typeof auditTroubleTable>
+
+declare module '../store/tables.ts' {
+  interface LedgerTables {
+    audit_trouble: TableOf<typeof auditTroubleTable>
+  }
+}

@@ -1,0 +1,32 @@
+import * as z from 'zod'
+import { flag, json, optional, text, time, withDefault } from '../store/columns.ts'
+import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
+
+/** A coordinator that serves the fleet; gone when it stops, or when it has not renewed the row. */
+export const replicaTable = defineTable('replicas', {
+  columns: {
+    id: text(),
+    /** URL at which cells reach this coordinator and no other. */
+    address: optional(text()),
+    version: text(),
+    /** Unix milliseconds by the clock of the store. */
+    started_at: time(),
+    until: time(),
+    /** Ids of enrolled cells that are not connected to it: a JSON array, not longer than is readable. */
+    unconnected_json: withDefault(json(z.unknown()), '[]'),
+    /** Name for people; null for an older coordinator. */
+    name: optional(text()),
+    /** 1 while a cell is connected to it, as of its last renewal; else 0. */
+    has_cells: withDefault(flag(), 0),
+  },
+  key: ['id'],
+  isLive: true,
+})
+
+export type ReplicaRow = RowOf<typeof replicaTable>
+
+declare module '../store/tables.ts' {
+  interface LedgerTables {
+    replicas: TableOf<typeof replicaTable>
+  }
+}

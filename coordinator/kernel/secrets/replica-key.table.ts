@@ -1,0 +1,21 @@
+import * as z from 'zod'
+import { json, text } from '../store/columns.ts'
+import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
+
+/** Ids of the keys in `sealing.key` of one coordinator, as a list. */
+export const replicaKeyTable = defineTable('replica_keys', {
+  columns: {
+    replica_id: text(),
+    key_ids_json: json(z.unknown()),
+  },
+  key: ['replica_id'],
+  isLive: true,
+})
+
+export type ReplicaKeyRow = RowOf<typeof replicaKeyTable>
+
+declare module '../store/tables.ts' {
+  interface LedgerTables {
+    replica_keys: TableOf<typeof replicaKeyTable>
+  }
+}

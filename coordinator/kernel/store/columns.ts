@@ -1,0 +1,133 @@
+import type * as z from 'zod'
+import { ShoalError } from '../../../shared/errors.ts'
+
+/** Kind of a column in both engines; see `ddl.ts`. Integers have 64 bits. */
+export type SqlType = 'text' | 'integer' | 'real' | 'blob'
+
+/**
+ * One column of a table: its type in the database, and the codec between the stored value and the
+ * one that code uses.
+ */
+export interface Column<Stored, Value, HasDefault extends boolean = false> {
+  readonly sql: SqlType
+  readonly isNullable: boolean
+  /** True when an INSERT may leave the column out. */
+  readonly hasDefault: HasDefault
+  readonly default?: string | number
+  readonly references?: Reference
+  /** Throws ShoalError `internal` for a value that the column cannot hold; it never shows the value. */
+  readonly read: (stored: unknown) => Value
+  readonly write: (value: Value) => Stored
+}
+
+/** The `id` of another table. */
+export interface Reference {
+  table: string
+  onDelete?: 'cascade'
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a column of any types
+export type AnyColumn = Column<any, any, boolean>
+
+const column = <Stored, Value>(
+  sql: SqlType,
+  read: (stored: unknown) => Value,
+  write: (value: Value) => Stored,
+): Column<Stored, Value> => ({ sql, isNullable: false, hasDefault: false, read, write })
+
+const keep = <Value>(value: Value): Value => value
+
+const refuse = (expected: string, found: unknown): never => {
+  const kind = found === null ? 'null' : typeof found
+  throw new ShoalError('internal', `expected ${expected}, found ${kind}`)
+}
+
+const readText = (stored: unknown): string =>
+  typeof stored === 'string' ? stored : refuse('text', stored)
+
+const readInteger = (stored: unknown): number =>
+  Number.isSafeInteger(stored) ? (stored as number) : refuse('a whole number', stored)
+
+const readReal = (stored: unknown): number =>
+  typeof stored === 'number' && Number.isFinite(stored) ? stored : refuse('a number', stored)
+
+const readBlob = (stored: unknown): Uint8Array =>
+  stored instanceof Uint8Array ? stored : refuse('bytes', stored)
+
+export const text = (): Column<string, string> => column('text', readText, keep)
+
+/** Text that is encrypted; it is opened by its owner, never here. */
+export const sealed = text
+
+export const integer = (): Column<number, number> => column('integer', readInteger, keep)
+
+/** Unix time in milliseconds. */
+export const time = integer
+
+export const real = (): Column<number, number> => column('real', readReal, keep)
+
+export const blob = (): Column<Uint8Array, Uint8Array> => column('blob', readBlob, keep)
+
+/** True and false, stored as 1 and 0. */
+export const flag = (): Column<number, boolean> =>
+  column(
+    'integer',
+    stored => (stored === 1 || stored === 0 ? stored === 1 : refuse('0 or 1', stored)),
+    Number,
+  )
+
+/** One of a list of words. */
+export const oneOf = <const Word extends string>(words: readonly Word[]): Column<Word, Word> => {
+  const known = new Set<unknown>(words)
+  return column(
+    'text',
+    stored => (known.has(stored) ? (stored as Word) : refuse(`one of ${words.join(', ')}`, stored)),
+    keep,
+  )
+}
+
+/** JSON text, checked against the schema when it is read. The name of the column ends in `_json`. */
+export const json = <Value>(schema: z.ZodType<Value>): Column<string, Value> =>
+  column('text', stored => readJson(schema, readText(stored)), JSON.stringify)
+
+const readJson = <Value>(schema: z.ZodType<Value>, stored: string): Value => {
+  const { success, data, error } = schema.safeParse(parseJson(stored))
+  if (success) return data
+  const [issue] = error.issues
+  const path = issue?.path.length ? `${issue.path.join('.')}: ` : ''
+  throw new ShoalError('internal', `${path}${issue?.message ?? 'invalid'}`, { cause: error })
+}
+
+const parseJson = (stored: string): unknown => {
+  try {
+    return JSON.parse(stored)
+  } catch {
+    // the message of JSON.parse quotes the text
+    return refuse('JSON', stored)
+  }
+}
+
+/** The `id` of a row of another table. */
+export const reference = (
+  table: string,
+  options: Omit<Reference, 'table'> = {},
+): Column<string, string> => ({
+  ...text(),
+  references: { table, ...options },
+})
+
+/** A column that may be null in the database, which is undefined in code. */
+export const optional = <Stored, Value, HasDefault extends boolean>(
+  inner: Column<Stored, Value, HasDefault>,
+): Column<Stored | null, Value | undefined, HasDefault> => ({
+  ...inner,
+  isNullable: true,
+  read: stored => (stored === null ? undefined : inner.read(stored)),
+  write: value => (value === undefined ? null : inner.write(value)),
+})
+
+/** A column that the database fills where an INSERT leaves it out, with the value as it is stored. */
+export const withDefault = <Stored, Value>(
+  inner: Column<Stored, Value>,
+  value: string | number,
+): Column<Stored, Value, true> => ({ ...inner, hasDefault: true, default: value })

@@ -1,0 +1,171 @@
+import type { Generated } from 'kysely'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { AnyColumn } from './columns.ts'
+
+export type Columns = Readonly<Record<string, AnyColumn>>
+
+type Stored<C extends AnyColumn> = ReturnType<C['write']>
+type Value<C extends AnyColumn> = ReturnType<C['read']>
+
+type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : Name
+
+/** Name of a column in code: `docked_at` is `dockedAt`, `roles_json` is `roles`. */
+export type Field<Name extends string> = Camel<Name extends `${infer Head}_json` ? Head : Name>
+
+type Row<C extends Columns> = { -readonly [N in keyof C]: Stored<C[N]> }
+type Entity<C extends Columns> = { -readonly [N in keyof C & string as Field<N>]: Value<C[N]> }
+
+/** Row as a query returns it, with the names of the database. */
+export type RowOf<T extends { columns: Columns }> = Row<T['columns']>
+/** Row as code uses it. */
+export type EntityOf<T extends { columns: Columns }> = Entity<T['columns']>
+/** Table as the query builder sees it: an INSERT may leave out columns with a default. */
+export type TableOf<T extends { columns: Columns }> = {
+  -readonly [N in keyof T['columns']]: T['columns'][N]['hasDefault'] extends true
+    ? Generated<Stored<T['columns'][N]>>
+    : Stored<T['columns'][N]>
+}
+
+export interface Index<Name extends string> {
+  on: readonly (Name | `${Name} desc`)[]
+  isUnique?: true
+  /** Condition of a partial index, as SQL. */
+  where?: string
+}
+
+interface Options<Name extends string> {
+  /** Columns of the primary key, in their order. */
+  key: readonly Name[]
+  /** Columns that are unique together, beside the key. */
+  unique?: readonly (readonly Name[])[]
+  /** Indexes by their names, which are unique in the database. */
+  indexes?: Readonly<Record<string, Index<Name>['on'] | Index<Name>>>
+  /** `ledger` unless the rows may lose their last moments with the power. */
+  database?: 'ledger' | 'records'
+  /** Rows that belong to processes and connections, which `store copy` leaves out. */
+  isLive?: boolean
+}
+
+/** What a table is, beside the types of its columns. */
+export interface TableDefinition {
+  readonly name: string
+  readonly database: 'ledger' | 'records'
+  readonly columns: Columns
+  readonly key: readonly string[]
+  readonly unique: readonly (readonly string[])[]
+  readonly indexes: Readonly<Record<string, Index<string>>>
+  readonly isLive: boolean
+}
+
+export interface Table<C extends Columns> extends TableDefinition {
+  readonly columns: C
+  /** Throws ShoalError `internal` that names the row and the column which cannot be read. */
+  read(row: Row<C>): Entity<C>
+  /** Reads the columns that a query has selected. */
+  readSome<R extends Partial<Row<C>>>(row: R): Entity<Pick<C, keyof R & keyof C>>
+  write(entity: Entity<C>): Row<C>
+  /** Writes the given fields, for an UPDATE. */
+  writeSome<E extends Partial<Entity<C>>>(fields: E): Partial<Row<C>>
+}
+
+/** One column, with its names on both sides. */
+interface CompiledColumn {
+  name: string
+  field: string
+  column: AnyColumn
+}
+
+/**
+ * Declares a table. `columns` has the names of the database; the order of the columns is that of
+ * `CREATE TABLE`. Readers and writers are made once, here, and not per row.
+ */
+export const defineTable = <const C extends Columns>(
+  name: string,
+  {
+    columns,
+    key,
+    unique = [],
+    indexes = {},
+    database = 'ledger',
+    isLive = false,
+  }: Options<keyof C & string> & { columns: C },
+): Table<C> => {
+  const compiled = Object.entries<AnyColumn>(columns).map(
+    ([name, column]): CompiledColumn => ({ name, field: fieldOf(name), column }),
+  )
+  const pick = (wanted: (column: CompiledColumn) => boolean) => compiled.filter(wanted)
+  const read = (row: Values, columns: readonly CompiledColumn[]) =>
+    readColumns(row, columns, (column, error) => unreadable({ name, key, row, column, error }))
+  return {
+    name,
+    database,
+    columns,
+    key,
+    unique,
+    indexes: Object.fromEntries(
+      Object.entries<Index<string> | readonly string[]>(indexes).map(([name, index]) => [
+        name,
+        'on' in index ? index : { on: index },
+      ]),
+    ),
+    isLive,
+    read: row => read(row, compiled) as Entity<C>,
+    readSome: row =>
+      read(
+        row,
+        pick(({ name }) => name in row),
+      ) as never,
+    write: entity => writeColumns(entity, compiled) as Row<C>,
+    writeSome: fields =>
+      writeColumns(
+        fields,
+        pick(({ field }) => field in fields),
+      ) as Partial<Row<C>>,
+  }
+}
+
+/** Name of a column in code; the same as the type `Field`. */
+const fieldOf = (name: string): string =>
+  name.replace(/_json$/, '').replace(/_([a-z0-9])/g, (_, first: string) => first.toUpperCase())
+
+type Values = Readonly<Record<string, unknown>>
+
+const readColumns = (
+  row: Values,
+  columns: readonly CompiledColumn[],
+  fail: (column: string, error: unknown) => ShoalError,
+): Values => {
+  const entity: Record<string, unknown> = {}
+  let at = ''
+  try {
+    for (const { name, field, column } of columns) {
+      at = name
+      entity[field] = column.read(row[name])
+    }
+  } catch (error) {
+    throw fail(at, error)
+  }
+  return entity
+}
+
+const writeColumns = (fields: Values, columns: readonly CompiledColumn[]): Values => {
+  const row: Record<string, unknown> = {}
+  for (const { name, field, column } of columns) row[name] = column.write(fields[field])
+  return row
+}
+
+interface Unreadable extends Pick<TableDefinition, 'name' | 'key'> {
+  row: Values
+  column: string
+  error: unknown
+}
+
+const unreadable = ({ name, key, row, column, error }: Unreadable): ShoalError => {
+  const id = key.map(part => `${part} ${row[part] ?? 'not selected'}`).join(', ')
+  const why = error instanceof Error ? error.message : 'unknown'
+  return new ShoalError('internal', `${name} (${id}): column ${column} is damaged: ${why}`, {
+    cause: error,
+  })
+}
