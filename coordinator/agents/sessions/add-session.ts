@@ -3,7 +3,8 @@ import { newId } from '../../../shared/ids.ts'
 import type { Trx } from '../../access/gates/asking.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { Caller } from '../../kernel/declaration/caller.ts'
-import type { AgentSessionRow } from './agent-session.table.ts'
+import type { EntityOf } from '../../kernel/store/define-table.ts'
+import { agentSessionTable } from './agent-session.table.ts'
 import type { AgentsConfig } from './config.ts'
 import { type DockRequest, requireAlone, requireSupervisor } from './docking.ts'
 import { type EndedSession, endDue } from './ending.ts'
@@ -39,14 +40,14 @@ export const addSession = async (
       'conflict',
       `${config.sessions_per_tenant} sessions are live in this tenant; one must undock first`,
     )
-  const row = rowOf(session, config)
-  await trx.insertInto('agent_sessions').values(row).execute()
+  const docked = createSession(session, config)
+  await trx.insertInto('agent_sessions').values(agentSessionTable.write(docked)).execute()
   await appendAudit(trx, {
     ...caller.by,
     at,
     tenant: tenantId,
     action: 'session.dock',
-    subject: row.id,
+    subject: docked.id,
     outcome: 'done',
     details: {
       agent: agentId,
@@ -57,34 +58,35 @@ export const addSession = async (
       supervisor: request.supervisorId ?? null,
     },
   })
-  return { made: await readSession(trx, row.id, tenantId), ended }
+  return { made: await readSession(trx, docked.id, tenantId), ended }
 }
 
-const rowOf = (
+const createSession = (
   { request, roles, caller: { tenantId, person }, at }: NewSession,
   { session_idle_minutes, session_hours }: AgentsConfig,
-): AgentSessionRow => {
+): EntityOf<typeof agentSessionTable> => {
   const expiresAt = at + session_hours * 3_600_000
+  const { agentId, agentType, variant, profileId, supervisorId } = request
   return {
     id: newId('session', at),
-    tenant_id: tenantId,
-    person_id: person.personId,
-    key_id: person.keyId,
+    tenantId,
+    personId: person.personId,
+    keyId: person.keyId,
     kind: person.kind,
-    agent_id: request.agentId,
-    agent_type: request.agentType,
-    roles_json: JSON.stringify(roles),
-    variant: request.variant,
-    profile_id: request.profileId ?? null,
-    supervisor_id: request.supervisorId ?? null,
+    agentId,
+    agentType,
+    roles: [...roles],
+    variant,
+    profileId,
+    supervisorId,
     step: 'dock',
-    waiting_json: null,
-    last_skill: null,
-    docked_at: at,
-    seen_at: at,
-    idle_at: Math.min(at + session_idle_minutes * 60_000, expiresAt),
-    expires_at: expiresAt,
-    ended_at: null,
-    outcome: null,
+    waiting: undefined,
+    lastSkill: undefined,
+    dockedAt: at,
+    seenAt: at,
+    idleAt: Math.min(at + session_idle_minutes * 60_000, expiresAt),
+    expiresAt,
+    endedAt: undefined,
+    outcome: undefined,
   }
 }

@@ -1,5 +1,6 @@
-import { optional, reference, text, time } from '../../kernel/store/columns.ts'
+import { oneOf, optional, reference, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { TASK_STATES } from './session.ts'
 
 /** A scope that a session holds; the row goes when it is free again. */
 export const agentClaimTable = defineTable('agent_claims', {
@@ -9,7 +10,7 @@ export const agentClaimTable = defineTable('agent_claims', {
     session_id: reference('agent_sessions'),
     task_id: optional(text()),
     /** State of the task; null until it is reported. */
-    task_state: optional(text()),
+    task_state: optional(oneOf(TASK_STATES)),
     claimed_at: time(),
   },
   key: ['tenant_id', 'scope'],

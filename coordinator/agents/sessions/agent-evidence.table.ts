@@ -1,6 +1,15 @@
 import * as z from 'zod'
 import { json, reference, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
+
+const EvidenceItem = z.object({
+  /** Kind of the item, such as `test-report` or `commit`. */
+  kind: z.string(),
+  text: z.string().exactOptional(),
+  uri: z.string().exactOptional(),
+  /** SHA-256 of the item, hexadecimal. */
+  sha256: z.string().exactOptional(),
+})
 
 /** Evidence that a session submitted for one round of its work. */
 export const agentEvidenceTable = defineTable('agent_evidence', {
@@ -9,9 +18,9 @@ export const agentEvidenceTable = defineTable('agent_evidence', {
     session_id: reference('agent_sessions'),
     at: time(),
     summary: text(),
-    items_json: json(z.unknown()),
+    items_json: json(z.array(EvidenceItem)),
     /** The scopes that were held for it. */
-    scopes_json: json(z.unknown()),
+    scopes_json: json(z.array(z.string())),
   },
   key: ['id'],
   indexes: {
@@ -19,7 +28,7 @@ export const agentEvidenceTable = defineTable('agent_evidence', {
   },
 })
 
-export type AgentEvidenceRow = RowOf<typeof agentEvidenceTable>
+export type AgentEvidence = EntityOf<typeof agentEvidenceTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -22,11 +22,11 @@ export const passCheck =
   (_trx, { supervisorId }) => {
     const details = { action: check.actionType, gate_request: check.requestId ?? null }
     if (supervisorId === undefined)
-      return { event: 'checked', set: { waiting_json: null }, details }
+      return { event: 'checked', set: { waiting: undefined }, details }
     return {
       event: 'waits',
       step: 'claim',
-      set: { waiting_json: JSON.stringify(check) },
+      set: { waiting: check },
       details: { ...details, waits_for: supervisorId },
     }
   }
@@ -37,7 +37,7 @@ export const holdCheck =
   () => ({
     event: pending ? 'waits' : 'denied',
     step: 'claim',
-    set: { waiting_json: null },
+    set: { waiting: undefined },
     details: { action: actionType, waits_for: gateId ?? null },
     refused: !pending,
   })
@@ -56,7 +56,7 @@ export const confirmCheck =
       )
     return {
       event: 'checked',
-      set: { waiting_json: null },
+      set: { waiting: undefined },
       details: { action: actionType, confirmed_by: supervisorId },
     }
   }

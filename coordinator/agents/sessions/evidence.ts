@@ -4,31 +4,12 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import type { Trx } from '../../access/gates/asking.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
+import { type AgentEvidence, agentEvidenceTable } from './agent-evidence.table.ts'
 import type { AgentSession } from './session.ts'
 import type { Reader } from './session-rows.ts'
 
-interface EvidenceItem {
-  /** Kind of the item, such as `test-report` or `commit`. */
-  kind: string
-  text?: string
-  uri?: string
-  /** SHA-256 of the item, hexadecimal. */
-  sha256?: string
-}
-
 /** Evidence of an agent for its work. */
-export interface Evidence {
-  summary: string
-  items: readonly EvidenceItem[]
-}
-
-export interface KeptEvidence extends Evidence {
-  id: string
-  /** Unix time in milliseconds. */
-  at: number
-  /** Scopes that were claimed for the work. */
-  scopes: readonly string[]
-}
+export type Evidence = Pick<AgentEvidence, 'summary' | 'items'>
 
 /** Maximum number of rounds with evidence kept per session. */
 const MAX_ROUNDS = 100
@@ -45,34 +26,21 @@ export const keepEvidence = async (
 ): Promise<Record<string, unknown>> => {
   await requireRoom(trx, id)
   const scopes = claims.map(({ scope }) => scope)
-  const row = {
-    id: newId('evidence', at),
-    session_id: id,
-    at,
-    summary,
-    items_json: JSON.stringify(items),
-    scopes_json: JSON.stringify(scopes),
-  }
-  await trx.insertInto('agent_evidence').values(row).execute()
+  const kept = { id: newId('evidence', at), sessionId: id, at, summary, items, scopes }
+  await trx.insertInto('agent_evidence').values(agentEvidenceTable.write(kept)).execute()
   const sha256 = hash('sha256', canonicalJson({ summary, items }))
-  return { evidence: row.id, items: items.length, scopes, sha256 }
+  return { evidence: kept.id, items: items.length, scopes, sha256 }
 }
 
 /** Evidence of one session, oldest first. */
-export const readEvidence = async (db: Reader, sessionId: string): Promise<KeptEvidence[]> => {
+export const readEvidence = async (db: Reader, sessionId: string): Promise<AgentEvidence[]> => {
   const rows = await db
     .selectFrom('agent_evidence')
     .selectAll()
     .where('session_id', '=', sessionId)
     .orderBy('id')
     .execute()
-  return rows.map(row => ({
-    id: row.id,
-    at: row.at,
-    summary: row.summary,
-    items: JSON.parse(row.items_json),
-    scopes: JSON.parse(row.scopes_json),
-  }))
+  return rows.map(agentEvidenceTable.read)
 }
 
 const requireRoom = async (trx: Trx, sessionId: string): Promise<void> => {

@@ -1,23 +1,7 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { OperatorPeerRow } from './operator-peer.table.ts'
-
-/** Holder of an operator role for a limited time. Times are Unix milliseconds. */
-export interface Peer {
-  /** Identifies this claim; a claim after it has ended gets another id. */
-  id: string
-  role: string
-  personId: string
-  keyId: string
-  agentId: string
-  terminalLabel: string | undefined
-  /** Number that grows with every new holder of the role, which identifies older holders. */
-  fence: number
-  claimedAt: number
-  expiresAt: number
-  endedAt: number | undefined
-}
+import { operatorPeerTable, type Peer } from './operator-peer.table.ts'
 
 /** State of the handshake of two peers: `none`, `half` (one has named the other) or `mutual`. */
 export type Handshake = 'none' | 'half' | 'mutual'
@@ -34,7 +18,7 @@ export const readHolders = async (db: Reader, tenantId: string, at: number): Pro
     .where('expires_at', '>', at)
     .orderBy('role')
     .execute()
-  return rows.map(peerOf)
+  return rows.map(operatorPeerTable.read)
 }
 
 /** Throws `not_found`, also for a peer of another tenant. */
@@ -46,7 +30,7 @@ export const readPeer = async (db: Reader, id: string, tenantId: string): Promis
     .where('tenant_id', '=', tenantId)
     .executeTakeFirst()
   if (row === undefined) throw new ShoalError('not_found', `no peer session ${id}`)
-  return peerOf(row)
+  return operatorPeerTable.read(row)
 }
 
 export const handshakeOf = async (db: Reader, id: string, other: string): Promise<Handshake> => {
@@ -70,16 +54,3 @@ export const requireHolding = ({ id, role, fence, endedAt, expiresAt }: Peer, at
     `peer session ${id} (${role}, fence ${fence}) ${how} at ${end}; claim the role anew`,
   )
 }
-
-const peerOf = (row: OperatorPeerRow): Peer => ({
-  id: row.id,
-  role: row.role,
-  personId: row.person_id,
-  keyId: row.key_id,
-  agentId: row.agent_id,
-  terminalLabel: row.terminal_label ?? undefined,
-  fence: row.fence,
-  claimedAt: row.claimed_at,
-  expiresAt: row.expires_at,
-  endedAt: row.ended_at ?? undefined,
-})

@@ -6,15 +6,8 @@ import type { Caller } from '../../kernel/declaration/caller.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { Store } from '../../kernel/store/store.ts'
-import type { OperatorPeerRow } from './operator-peer.table.ts'
-import {
-  type Handshake,
-  handshakeOf,
-  type Peer,
-  readHolders,
-  readPeer,
-  requireHolding,
-} from './peer.ts'
+import { operatorPeerTable, type Peer } from './operator-peer.table.ts'
+import { type Handshake, handshakeOf, readHolders, readPeer, requireHolding } from './peer.ts'
 
 /** The requester and the operator role that it claims. */
 export interface PeerAsker {
@@ -66,7 +59,7 @@ export class Peers {
       const at = now()
       const own = await ownPeer(trx, asker, id)
       requireHolding(own, at)
-      await change(trx, id, { ended_at: at })
+      await change(trx, id, { endedAt: at })
       await note(trx, asker, own, { action: 'peer.release', at })
       const peer = await readPeer(trx, id, tenantId)
       await this.#report(trx, 'released', peer, tenantId)
@@ -130,22 +123,22 @@ const addPeer = async (
 ): Promise<Peer> => {
   const { caller, role, agentId } = asker
   const { tenantId, person } = caller
-  const row: OperatorPeerRow = {
+  const claimed: Peer = {
     id: newId('peer', at),
-    tenant_id: tenantId,
+    tenantId,
     role,
-    expires_at: expiresAt,
-    claimed_at: at,
-    person_id: person.personId,
-    key_id: person.keyId,
-    agent_id: agentId,
-    terminal_label: terminalLabel ?? null,
+    personId: person.personId,
+    keyId: person.keyId,
+    agentId,
+    terminalLabel,
     fence: await nextSequence(trx, `peer-fence:${tenantId}:${role}`),
-    ended_at: null,
+    claimedAt: at,
+    expiresAt,
+    endedAt: undefined,
   }
   await forgetOld(trx, tenantId, role)
-  await trx.insertInto('operator_peers').values(row).execute()
-  const peer = await readPeer(trx, row.id, tenantId)
+  await trx.insertInto('operator_peers').values(operatorPeerTable.write(claimed)).execute()
+  const peer = await readPeer(trx, claimed.id, tenantId)
   await note(trx, asker, peer, { action: 'peer.claim', at })
   return peer
 }
@@ -156,8 +149,8 @@ const renewPeer = async (trx: Trx, holder: Peer, claim: RoleClaim): Promise<Peer
   const { caller, agentId } = asker
   if (holder.keyId !== caller.person.keyId || holder.agentId !== agentId)
     throw createRoleHeldError(holder)
-  const label = terminalLabel === undefined ? {} : { terminal_label: terminalLabel }
-  await change(trx, holder.id, { expires_at: expiresAt, ...label })
+  const label = terminalLabel === undefined ? {} : { terminalLabel }
+  await change(trx, holder.id, { expiresAt, ...label })
   await note(trx, asker, holder, { action: 'peer.renew', at })
   return readPeer(trx, holder.id, caller.tenantId)
 }
@@ -213,7 +206,8 @@ const forgetOld = async (trx: Trx, tenantId: string, role: string): Promise<void
   await trx.deleteFrom('operator_peers').where('id', 'in', ids).execute()
 }
 
-const change = async (trx: Trx, id: string, set: Partial<OperatorPeerRow>): Promise<void> => {
+const change = async (trx: Trx, id: string, fields: Partial<Peer>): Promise<void> => {
+  const set = operatorPeerTable.writeSome(fields)
   await trx.updateTable('operator_peers').set(set).where('id', '=', id).execute()
 }
 

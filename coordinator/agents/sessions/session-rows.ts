@@ -3,9 +3,9 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { AgentClaimRow } from './agent-claim.table.ts'
-import type { AgentSessionRow } from './agent-session.table.ts'
-import type { AgentSession, ScopeClaim } from './session.ts'
+import { agentClaimTable } from './agent-claim.table.ts'
+import { type AgentSessionRow, agentSessionTable } from './agent-session.table.ts'
+import type { AgentSession } from './session.ts'
 
 /** A transaction or the reading connection. */
 export type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
@@ -128,50 +128,18 @@ const withClaims = async (
 ): Promise<AgentSession[]> => {
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
-  const claims = await db
+  const found = await db
     .selectFrom('agent_claims')
     .selectAll()
     .where('session_id', 'in', ids)
     .orderBy('scope')
     .execute()
-  return rows.map(row =>
-    sessionOf(
-      row,
-      claims.filter(claim => claim.session_id === row.id),
-    ),
-  )
+  const claims = found.map(agentClaimTable.read)
+  return rows.map(agentSessionTable.read).map(session => ({
+    ...session,
+    claims: claims.filter(({ sessionId }) => sessionId === session.id),
+  }))
 }
-
-const sessionOf = (row: AgentSessionRow, claims: readonly AgentClaimRow[]): AgentSession => ({
-  id: row.id,
-  tenantId: row.tenant_id,
-  personId: row.person_id,
-  keyId: row.key_id,
-  kind: row.kind as AgentSession['kind'],
-  agentId: row.agent_id,
-  agentType: row.agent_type as AgentSession['agentType'],
-  roles: JSON.parse(row.roles_json),
-  variant: row.variant as AgentSession['variant'],
-  profileId: row.profile_id ?? undefined,
-  supervisorId: row.supervisor_id ?? undefined,
-  step: row.step as AgentSession['step'],
-  waiting: row.waiting_json === null ? undefined : JSON.parse(row.waiting_json),
-  lastSkill: row.last_skill ?? undefined,
-  dockedAt: row.docked_at,
-  seenAt: row.seen_at,
-  idleAt: row.idle_at,
-  expiresAt: row.expires_at,
-  endedAt: row.ended_at ?? undefined,
-  outcome: (row.outcome ?? undefined) as AgentSession['outcome'],
-  claims: claims.map(claimOf),
-})
-
-const claimOf = ({ scope, task_id, task_state, claimed_at }: AgentClaimRow): ScopeClaim => ({
-  scope,
-  taskId: task_id ?? undefined,
-  taskState: (task_state ?? undefined) as ScopeClaim['taskState'],
-  claimedAt: claimed_at,
-})
 
 /** Deletes sessions that ended before a Unix time; 100 per call, which keeps transactions short. */
 export const deleteEnded = async (ledger: Ledger, before: number): Promise<void> => {

@@ -1,6 +1,9 @@
+import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { iso } from '../../../shared/time.ts'
-import type { KeyKind } from '../../kernel/declaration/key.ts'
+import type { EntityOf } from '../../kernel/store/define-table.ts'
+import type { agentClaimTable } from './agent-claim.table.ts'
+import type { agentSessionTable } from './agent-session.table.ts'
 
 /** The seven steps of the protocol, in order. A session is at the last step it has made. */
 export const STEPS = ['dock', 'brief', 'claim', 'check', 'execute', 'evidence', 'undock'] as const
@@ -20,48 +23,18 @@ export type SessionOutcome = (typeof OUTCOMES)[number]
 export const TASK_STATES = ['todo', 'in_progress', 'blocked', 'in_review', 'done'] as const
 export type AgentTaskState = (typeof TASK_STATES)[number]
 
-export interface ScopeClaim {
-  scope: string
-  taskId: string | undefined
-  /** Undefined until progress of this task was reported. */
-  taskState: AgentTaskState | undefined
-  claimedAt: number
-}
-
 /** Check that the policy allows and the supervisor has not confirmed yet. */
-export interface WaitingCheck {
-  actionType: string
-  context: string | undefined
+export const WaitingCheck = z.object({
+  actionType: z.string(),
+  context: z.string().optional(),
   /** Approval that was used for the check. */
-  requestId: string | undefined
-}
+  requestId: z.string().optional(),
+})
+export type WaitingCheck = z.infer<typeof WaitingCheck>
 
-/** One docking of an agent. Times are Unix milliseconds. */
-export interface AgentSession {
-  id: string
-  tenantId: string
-  /** Owner: any key of this person may continue the session. */
-  personId: string
-  keyId: string
-  /** Kind of the key that docked. */
-  kind: KeyKind
-  /** Labels of the agent; they grant no rights. */
-  agentId: string
-  agentType: AgentType
-  roles: readonly string[]
-  variant: Variant
-  profileId: string | undefined
-  supervisorId: string | undefined
-  step: SessionStep
-  waiting: WaitingCheck | undefined
-  lastSkill: string | undefined
-  dockedAt: number
-  seenAt: number
-  idleAt: number
-  expiresAt: number
-  endedAt: number | undefined
-  outcome: SessionOutcome | undefined
-  claims: readonly ScopeClaim[]
+/** One docking of an agent, with the scopes that it holds. */
+export interface AgentSession extends EntityOf<typeof agentSessionTable> {
+  claims: readonly EntityOf<typeof agentClaimTable>[]
 }
 
 /** The steps that may follow each step; undocking may follow any of them. */

@@ -3,6 +3,7 @@ import type { Caller } from '../../kernel/declaration/caller.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Ledger, SealedTrx, Store } from '../../kernel/store/store.ts'
 import { addSession } from './add-session.ts'
+import type { AgentEvidence } from './agent-evidence.table.ts'
 import {
   confirmCheck,
   type HeldCheck,
@@ -14,7 +15,7 @@ import { claimScope } from './claim-scope.ts'
 import type { AgentsConfig } from './config.ts'
 import { type DockRequest, fittingRoles, withProfile } from './docking.ts'
 import { type EndedSession, endDue, endSession, freeClaims } from './ending.ts'
-import { type Evidence, type KeptEvidence, keepEvidence, readEvidence } from './evidence.ts'
+import { type Evidence, keepEvidence, readEvidence } from './evidence.ts'
 import { noteTask, type TaskNote } from './note-task.ts'
 import {
   type AgentSession,
@@ -100,7 +101,7 @@ export class Sessions {
   }
 
   /** Evidence of one session, oldest first. */
-  evidenceOf(id: string): Promise<KeptEvidence[]> {
+  evidenceOf(id: string): Promise<AgentEvidence[]> {
     return readEvidence(this.#parts.store.ledger.read, id)
   }
 
@@ -157,7 +158,7 @@ export class Sessions {
   execute(id: string, caller: Caller, skill: string): Promise<AgentSession> {
     return this.#steps.make(id, caller, 'execute', () => ({
       event: 'executed',
-      set: { last_skill: skill },
+      set: { lastSkill: skill },
       details: { skill },
     }))
   }

@@ -2,8 +2,9 @@ import type { Trx } from '../../access/gates/asking.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { Caller } from '../../kernel/declaration/caller.ts'
 import type { Events } from '../../kernel/events/bus.ts'
+import type { EntityOf } from '../../kernel/store/define-table.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
-import type { AgentSessionRow } from './agent-session.table.ts'
+import { agentSessionTable } from './agent-session.table.ts'
 import { type AgentSession, requireStep, type SessionStep } from './session.ts'
 import { noSession, readSession } from './session-rows.ts'
 
@@ -16,7 +17,7 @@ interface SessionChange {
   event: string
   /** Step of the session afterwards; the step just made by default. */
   step?: SessionStep
-  set?: Partial<AgentSessionRow>
+  set?: Partial<EntityOf<typeof agentSessionTable>>
   details?: Record<string, unknown>
   refused?: boolean
 }
@@ -89,14 +90,15 @@ export class Steps {
     wanted: SessionStep,
     { change, caller, at }: { change: SessionChange; caller: Caller; at: number },
   ): Promise<void> {
+    const fields = {
+      step: change.step ?? wanted,
+      seenAt: at,
+      idleAt: Math.min(at + this.#parts.idleMs, session.expiresAt),
+      ...change.set,
+    }
     await trx
       .updateTable('agent_sessions')
-      .set({
-        step: change.step ?? wanted,
-        seen_at: at,
-        idle_at: Math.min(at + this.#parts.idleMs, session.expiresAt),
-        ...change.set,
-      })
+      .set(agentSessionTable.writeSome(fields))
       .where('id', '=', session.id)
       .execute()
     await appendAudit(trx, {
