@@ -34,6 +34,11 @@ export class ModeWatch {
     return this.#isTakenOver
   }
 
+  /** True once a heartbeat has shown a mode that the newest operation leads to. */
+  get isConfirmed(): boolean {
+    return this.#wasSeen || this.#expected.length === 0
+  }
+
   /** Takes up the instruction of an earlier run of the daemon, unless there is a newer one. */
   load(): Promise<void> {
     this.#loading ??= this.#load()

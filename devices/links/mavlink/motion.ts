@@ -76,10 +76,11 @@ export class Motion {
   }
 
   #isMet(distance_m: number | undefined, rested_ms: number): boolean {
-    const { goal } = this.#parts
+    const { goal, modes } = this.#parts
     const hasRested = rested_ms >= REST_FOR_MS
     if (goal.kind === 'landed' || goal.kind === 'rest') return hasRested
-    const isThere = distance_m !== undefined && distance_m <= goal.within_m
+    // heartbeats are rarer than positions: the last one may be from before the motion
+    const isThere = modes.isConfirmed && distance_m !== undefined && distance_m <= goal.within_m
     return isThere && (hasRested || ('is_circling' in goal && goal.is_circling === true))
   }
 

@@ -798,6 +798,28 @@ t.test('PX4 has its modes in two parameters, and altitudes above sea level', asy
   t.ok(Number.isNaN(fields?.param4), 'it keeps its heading')
 })
 
+t.test('a climb has ended once a heartbeat shows its mode, and not that of before', async t => {
+  const rig = await openRig(t)
+  const { copter: vehicle } = rig
+  Object.assign(vehicle.state, { autopilot: 12, custom_mode: 0x0504_0000 })
+  await waitForVehicle(rig)
+  vehicle.answer = command => (command === 22 ? undefined : 0)
+  const reports: string[] = []
+  let isDone = false
+  const climb = executeVerb(rig, 'launch', { altitude_m: 10 }, ({ message }) => {
+    reports.push(message ?? '')
+  }).then(() => {
+    isDone = true
+  })
+  await waitUntil('it is sent up', () => vehicle.listCommands().includes('22'))
+  vehicle.state.altitude_m = 10
+  await waitUntil('it rests there', () => reports.filter(one => one === '0 m to go').length > 40)
+  t.equal(rig.read('mode'), 'auto_rtl')
+  t.notOk(isDone)
+  vehicle.state.custom_mode = 0x0304_0000
+  await climb
+})
+
 t.test('each vehicle of the documented example can return', async t => {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/devices.md'), 'utf8')
   const [, example = ''] = page.split('### MAVLink')[1]?.split('```') ?? []
