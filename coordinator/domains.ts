@@ -17,6 +17,7 @@ import { openBroker } from './fleet/broker/open.ts'
 import { openInbox } from './fleet/broker/open-inbox.ts'
 import { openFleet } from './fleet/cells/open.ts'
 import { openPresence } from './fleet/cells/open-presence.ts'
+import { openReferences } from './fleet/cells/open-references.ts'
 import { openReplicaStates } from './fleet/cells/replica-states.ts'
 import { openControl } from './fleet/control/open.ts'
 import { openEnrolment } from './fleet/enrolment/open.ts'
@@ -24,6 +25,7 @@ import { openIdentity } from './fleet/enrolment/open-identity.ts'
 import { openModels } from './fleet/models/open.ts'
 import { openModelWatch } from './fleet/models/open-model-watch.ts'
 import { openRampUps } from './fleet/rampup/open.ts'
+import { openDispatch } from './gateway/dispatch/open.ts'
 import { openAnswerMemory } from './gateway/dispatch/open-answer-memory.ts'
 import { openResponses } from './gateway/responses/open.ts'
 import { openBackup } from './insight/backup/open.ts'
@@ -94,6 +96,8 @@ export const domains = [
   openAnswerMemory,
   openModels,
   openFleet,
+  openDispatch,
+  openReferences,
   openReplicaStates,
   openEnrolment,
   openMonitor,

@@ -1,11 +1,11 @@
 import type { Transaction } from 'kysely'
 import type { Test } from 'tap'
-import type { OpenMinute } from '../../coordinator/access/quota/minute.ts'
 import { SharedMinutes } from '../../coordinator/access/quota/slots/shared-minutes.ts'
 import {
   createSlotExchange,
   deleteOldSlots,
 } from '../../coordinator/access/quota/slots/slot-rows.ts'
+import type { OpenMinute } from '../../coordinator/kernel/base/minute.ts'
 import type { Store } from '../../coordinator/kernel/store/store.ts'
 import type { LedgerTables } from '../../coordinator/kernel/store/tables.ts'
 import { ShoalError } from '../../shared/errors.ts'

@@ -6,6 +6,7 @@ import { type AppParts, buildApp } from '../../coordinator/assembly/app.ts'
 import { createCallViews } from '../../coordinator/calls/invoke/call-views.ts'
 import { CallPipeline, type PipelineParts } from '../../coordinator/calls/invoke/invoke.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
+import { resolveCells } from '../../coordinator/fleet/cells/resolve-cells.ts'
 import { Transfers } from '../../coordinator/fleet/questions/transfers.ts'
 import { Budgets } from '../../coordinator/kernel/budgets/budgets.ts'
 import type { Views } from '../../coordinator/kernel/declaration/context.ts'
@@ -84,6 +85,7 @@ export const pipelineWith = (parts: Partial<PipelineParts> = {}) =>
     quota,
     now: NOW,
     logger: silent,
+    resolveReferences: resolveCells,
     ...parts,
   })
 

@@ -28,7 +28,7 @@ export const createCellBus = async (
   t.teardown(() => stop.abort())
   /** Cells that commands were sent to. */
   const sent: string[] = []
-  let scene: Pick<Scene, 'signing' | 'ears'> | undefined
+  let scene: Pick<Scene, 'signing' | 'controlReceiver'> | undefined
   const bus = {
     publish: async (name: string, to: string, _type: string, body: unknown) => {
       if (name !== 'cmd') return
@@ -58,7 +58,7 @@ export const createCellBus = async (
     clock: { bounds: () => ({ earliest: now(), latest: now() }) },
     now,
     nowMs: () => performance.now(),
-    acknowledge: ack => scene?.ears.onAck(cellId, ack),
+    acknowledge: ack => scene?.controlReceiver.onAck(cellId, ack),
     report: () => {},
     signal: stop.signal,
     logger: silent,
@@ -69,7 +69,7 @@ export const createCellBus = async (
     busEnd: new AsyncDisposableStack(),
   })
   /** Enrols the cell, and lets its acknowledgements reach the coordinator. */
-  const join = async (joined: Pick<Scene, 'signing' | 'ears' | 'store' | 'fleet'>) => {
+  const join = async (joined: Pick<Scene, 'signing' | 'controlReceiver' | 'store' | 'fleet'>) => {
     scene = joined
     await addCell(joined.store.ledger, cellId, signer.publicKey)
     joined.fleet.admit(cellId, 0)

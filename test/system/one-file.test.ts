@@ -15,7 +15,7 @@ const root = resolve(import.meta.dirname, '..', '..')
 const run = promisify(execFile)
 
 const SKILL = `import * as z from 'zod'
-import { defineSkill } from '../skill.ts'
+import { defineSkill } from '../../../kernel/declaration/skill.ts'
 
 export default defineSkill({
   group: 'fleet',
@@ -50,7 +50,10 @@ const plantSkill = async (): Promise<string> => {
   ])
     await cp(join(root, name), join(folder, name), { recursive: true })
   await symlink(await realpath(join(root, 'node_modules')), join(folder, 'node_modules'))
-  await writeFile(join(folder, 'coordinator', 'skills', 'fleet', 'planted-stone.ts'), SKILL)
+  await writeFile(
+    join(folder, 'coordinator', 'fleet', 'cells', 'operations', 'planted-stone.ts'),
+    SKILL,
+  )
   return folder
 }
 

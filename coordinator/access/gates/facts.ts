@@ -1,10 +1,17 @@
-import type { EnrolledCell } from '../../fleet/enrolment/cell.ts'
 import type { AuditRow } from '../../kernel/audit/audit.table.ts'
 import type { Key } from '../../kernel/declaration/key.ts'
 import type { Person } from '../people/people.ts'
 import type { DecidedRequest } from './decided.ts'
 import type { Gates } from './definition.ts'
 import type { Policy } from './policy.ts'
+
+/** What the checks read of an enrolled cell; it lacks what does not apply to the cell. */
+interface CheckedCell {
+  id: string
+  revokedAt?: number
+  quarantinedAt?: number
+  publicKey?: string
+}
 
 /** The input of all governance checks, gathered once. Times are Unix milliseconds. */
 export interface GovernanceFacts {
@@ -28,7 +35,7 @@ export interface GovernanceFacts {
   /** Keys; `disabledAt` is set when their person is disabled. */
   keys: readonly Key[]
   persons: readonly Person[]
-  cells: readonly EnrolledCell[]
+  cells: readonly CheckedCell[]
   /** Address the coordinator listens on, and whether it uses TLS. */
   listens: { loopbackOnly: boolean; encrypted: boolean }
 }

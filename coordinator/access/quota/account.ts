@@ -1,4 +1,4 @@
-import type { Minute } from './minute.ts'
+import type { Minute } from '../../kernel/base/minute.ts'
 
 /** Local state of one subject. */
 export interface Account {

@@ -1,9 +1,9 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { systemRuntime } from '../../../shared/runtime.ts'
+import type { Minute, OpenMinute } from '../../kernel/base/minute.ts'
+import { MinuteWindow } from '../../kernel/base/minute-window.ts'
 import type { Key } from '../../kernel/declaration/key.ts'
 import { isOperator } from '../keys/key.ts'
-import type { Minute, OpenMinute } from './minute.ts'
-import { MinuteWindow } from './minute-window.ts'
 
 /** Calls of skills and operations in any 60 seconds; they do not count against the month. */
 export const CALLS_PER_MINUTE = 60

@@ -1,6 +1,8 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { systemRuntime } from '../../../shared/runtime.ts'
+import type { OpenMinute } from '../../kernel/base/minute.ts'
+import { MinuteWindow } from '../../kernel/base/minute-window.ts'
 import type { Ledger, Store } from '../../kernel/store/store.ts'
 import {
   type Account,
@@ -11,8 +13,6 @@ import {
   remainingRequests,
 } from './account.ts'
 import { createQuotaLeases } from './leases.ts'
-import type { OpenMinute } from './minute.ts'
-import { MinuteWindow } from './minute-window.ts'
 import { Calendar, monthBefore } from './month.ts'
 import { forgetBefore } from './month-ledger.ts'
 import { type LeaseRecalls, NO_RECALLS } from './recalls.ts'

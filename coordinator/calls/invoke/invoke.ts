@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Keys } from '../../access/keys/keys.ts'
-import { resolveCells } from '../../fleet/cells/resolve-cells.ts'
 import type { CallSkill, TaskCaller, Views } from '../../kernel/declaration/context.ts'
 import type { SkillFacts } from '../../kernel/declaration/declaration.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
@@ -18,6 +17,7 @@ import { parseInput } from './input.ts'
 import type { Call, Invocation } from './invocation.ts'
 import { holdKey } from './key-hold.ts'
 import { runOnce } from './repeat.ts'
+import type { ResolveReferences } from './resolve-references.ts'
 import { CallTime } from './time.ts'
 
 export interface PipelineParts extends CountParts {
@@ -27,6 +27,7 @@ export interface PipelineParts extends CountParts {
   /** Needed by operations that answer from a task. */
   tasks: () => Pick<OperationTasks, 'begin'> | undefined
   idempotency?: Idempotency | undefined
+  resolveReferences: ResolveReferences
   /** Ends calls whose key has ended; without it such calls run on. */
   hold?: Keys['hold'] | undefined
   logger: Pick<Logger, 'warn'>
@@ -111,7 +112,12 @@ export class CallPipeline implements Pipeline {
     const tasks = this.#parts.tasks()
     if (tasks === undefined) throw new ShoalError('internal', 'this process cannot run tasks')
     parseInput(operation, input)
-    const named = await resolveCells(operation, input as object, cellId, this.#parts.views())
+    const named = await this.#parts.resolveReferences(
+      operation,
+      input as object,
+      cellId,
+      this.#parts.views(),
+    )
     const begun = await tasks.begin({ operation, caller, ...named })
     begun.start()
     return { task_id: begun.taskId }
@@ -152,7 +158,12 @@ export class CallPipeline implements Pipeline {
     time.startedMs = systemRuntime.nowMs()
     const views = this.#parts.views()
     const parsed = parseInput(operation, call.input)
-    const { input, cellId } = await resolveCells(operation, parsed, call.cellId, views)
+    const { input, cellId } = await this.#parts.resolveReferences(
+      operation,
+      parsed,
+      call.cellId,
+      views,
+    )
     const { signal } = time
     const callSkill = this.#callSkillOf(call, signal)
     const context = contextFor(views, { ...call, cellId }, { signal, callSkill })

@@ -1,14 +1,15 @@
 import type { Keys } from '../../access/keys/keys.ts'
 import { type CountCall, createCallLimits } from '../../access/quota/call-limits.ts'
-import type { OpenMinute } from '../../access/quota/minute.ts'
 import type { Quota } from '../../access/quota/quota.ts'
 import type { Base } from '../../kernel/base/base.ts'
+import type { OpenMinute } from '../../kernel/base/minute.ts'
 import type { Views } from '../../kernel/declaration/context.ts'
 import type { SkillFacts } from '../../kernel/declaration/declaration.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
 import type { OperationTasks } from '../tasks/operation-tasks.ts'
 import { CallPipeline, type Pipeline } from './invoke.ts'
+import type { ResolveReferences } from './resolve-references.ts'
 
 export interface PipelinePartParts extends Pick<Base, 'now' | 'nowMs'> {
   logger: Pick<Base['logger'], 'warn'>
@@ -16,6 +17,7 @@ export interface PipelinePartParts extends Pick<Base, 'now' | 'nowMs'> {
   quota: Pick<Quota, 'admit'>
   keys: Pick<Keys, 'hold'>
   idempotency: Idempotency
+  resolveReferences: ResolveReferences
   openMinute: OpenMinute
   /** Limits of a test in place of the product's. */
   countCall?: CountCall
@@ -33,6 +35,7 @@ export const openPipeline = (parts: PipelinePartParts): { pipeline: Pipeline } =
       parts.countCall ?? createCallLimits({ ticks: parts.nowMs, openMinute: parts.openMinute }),
     quota: parts.quota,
     idempotency: parts.idempotency,
+    resolveReferences: parts.resolveReferences,
     hold: (key, held) => parts.keys.hold(key, held),
     logger: parts.logger,
     now: parts.now,

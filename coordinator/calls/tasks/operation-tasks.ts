@@ -2,7 +2,6 @@ import type { Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { callerOf } from '../../access/gates/operations/gate-view.ts'
-import { resolveCells } from '../../fleet/cells/resolve-cells.ts'
 import type { TaskCaller, Views } from '../../kernel/declaration/context.ts'
 import { missingInput } from '../../kernel/declaration/missing-input.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
@@ -10,6 +9,7 @@ import type { Events } from '../../kernel/events/bus.ts'
 import { actorOf } from '../invoke/call-context.ts'
 import { parseInput } from '../invoke/input.ts'
 import type { Pipeline } from '../invoke/invoke.ts'
+import type { ResolveReferences } from '../invoke/resolve-references.ts'
 import type { NewTask } from './new-task.ts'
 import { createOpening, type OperationRequest, questionFor, runFactsOf } from './operation-work.ts'
 import { taskAnswers } from './task-answers.ts'
@@ -47,6 +47,7 @@ interface OperationTaskParts {
   views: () => Views
   pipeline: Pick<Pipeline, 'authorize' | 'perform'>
   operations: readonly Operation[]
+  resolveReferences: ResolveReferences
   events: Pick<Events, 'subscribe'>
   logger: Pick<Logger, 'warn'>
 }
@@ -64,7 +65,7 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
     if (missing !== undefined)
       return { run: runFactsOf(ask), opening: questionFor(operation, missing) }
     parseInput(operation, input)
-    const named = { ...ask, ...(await resolveCells(operation, input, cellId, views())) }
+    const named = { ...ask, ...(await parts.resolveReferences(operation, input, cellId, views())) }
     return { run: runFactsOf(named), opening: open(named) }
   }
 

@@ -1,5 +1,6 @@
 import type { EstopBody } from '../../../shared/wire/estop.ts'
 import type { Observation } from '../../fleet/alerts/alert-rules.ts'
+import type { EstopReceiver } from '../../fleet/broker/receivers.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
 import type { FleetListeners } from '../../fleet/cells/open.ts'
 import type { Cells } from '../../fleet/enrolment/cells.ts'
@@ -21,12 +22,6 @@ import { StopWriter } from './writer.ts'
 /** Operations on the e-stops of the fleet. */
 interface EstopViews {
   estops: Pick<Estops, 'engage' | 'release' | 'list' | 'listFailed' | 'listHeld' | 'findCovering'>
-}
-
-/** Receives the messages of cells that matter for e-stops. */
-export interface EstopEars {
-  /** One body of the `estopped` topic. */
-  onReport(cellId: string, body: unknown): void
 }
 
 interface EstopDomainParts
@@ -52,7 +47,7 @@ interface EstopDomainParts
 }
 
 interface OpenEstop {
-  estopEars: EstopEars
+  estopReceiver: EstopReceiver
   /** The stops, for parts that refuse what a stop forbids. */
   stops: Pick<Stops, 'findCovering'>
   views: EstopViews
@@ -100,7 +95,7 @@ export const openEstop = async (parts: EstopDomainParts): Promise<OpenEstop> => 
   )
   return {
     stops,
-    estopEars: {
+    estopReceiver: {
       onReport: (cellId, body) =>
         void reports.receive(cellId, body).catch(error => {
           const reason = (error as Error).message.slice(0, 300)

@@ -1,7 +1,7 @@
 import type { Observation } from '../../fleet/alerts/alert-rules.ts'
+import type { RefusedDevice } from '../../fleet/broker/admit-devices.ts'
 import type { Cell } from '../../fleet/cells/cell.ts'
 import { isPresent } from '../../fleet/cells/presence.ts'
-import type { RefusedDevice } from './admit-devices.ts'
 import type { DeviceRegistry } from './device-registry.ts'
 
 interface Parts {

@@ -1,5 +1,6 @@
-import type { DeviceState } from '../../../shared/wire/device.ts'
 import type { Observation } from '../../fleet/alerts/alert-rules.ts'
+import type { RefusedDevice } from '../../fleet/broker/admit-devices.ts'
+import type { DeviceReceiver } from '../../fleet/broker/receivers.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
 import type { FleetListeners } from '../../fleet/cells/open.ts'
 import type { ToldPresence } from '../../fleet/cells/told-presence.ts'
@@ -10,7 +11,6 @@ import type { Events } from '../../kernel/events/bus.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { Store } from '../../kernel/store/store.ts'
-import type { RefusedDevice } from './admit-devices.ts'
 import { DeviceRecorder } from './device-recorder.ts'
 import { DeviceRegistry } from './device-registry.ts'
 import { deleteGoneDevices } from './device-rows.ts'
@@ -20,14 +20,6 @@ import { Devices } from './devices.ts'
 import { followCells, listAnnounced, listMisjudged } from './follow-cells.ts'
 import { observeRefused } from './observe-refused.ts'
 import { openDeviceSeries } from './open-series.ts'
-
-/** Receiver of what cells report about their devices. */
-export interface DeviceEars {
-  /** Devices that the newest birth of a cell named and that are not served. */
-  onRefused(cellId: string, refused: readonly RefusedDevice[]): void
-  /** `clockAheadMs`: by how much the cell's clock was ahead of ours when the states arrived. */
-  onStates(cellId: string, states: readonly DeviceState[], clockAheadMs: number): void
-}
 
 interface DeviceDomainParts
   extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
@@ -56,7 +48,7 @@ const KEEP_GONE_MS = 90 * 86_400_000
 /** The devices that cells announce, with their newest states. */
 export const openDevices = async (
   parts: DeviceDomainParts,
-): Promise<{ devices: Devices; deviceEars: DeviceEars; views: DeviceViews }> => {
+): Promise<{ devices: Devices; deviceReceiver: DeviceReceiver; views: DeviceViews }> => {
   const { store, fleet, toldPresence, schedules, leaderWork, now } = parts
   const { ledger } = store
   const registry = new DeviceRegistry(ledger)
@@ -74,19 +66,19 @@ export const openDevices = async (
   )
   const devices = new Devices({ ...parts, ledger, registry, states, look })
   const deviceSeries = openDeviceSeries({ ...parts, devices })
-  const onStates: DeviceEars['onStates'] = (cellId, received, clockAheadMs) => {
+  const onStates: DeviceReceiver['onStates'] = (cellId, received, clockAheadMs) => {
     const announced = listAnnounced(fleet.cell(cellId) ?? { announce: undefined })
     states.put(cellId, received, { clockAheadMs, announced })
   }
   const onRefused = openRefused(parts, registry)
-  return { devices, deviceEars: { onStates, onRefused }, views: { devices, deviceSeries } }
+  return { devices, deviceReceiver: { onStates, onRefused }, views: { devices, deviceSeries } }
 }
 
 /** Remembers the refused devices of each cell, which an alert shows while the cell is connected. */
 const openRefused = (
   { alertSources, fleet, fleetListeners, logger }: DeviceDomainParts,
   registry: DeviceRegistry,
-): DeviceEars['onRefused'] => {
+): DeviceReceiver['onRefused'] => {
   const refused = new Map<string, readonly RefusedDevice[]>()
   alertSources.add(() => observeRefused({ cells: fleet.cells(), registry, refused }))
   fleetListeners.removals.add(cellId => refused.delete(cellId))

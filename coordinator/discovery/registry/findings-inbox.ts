@@ -4,6 +4,7 @@ import { concealRow, concealText } from '../../../discovery/registry/conceal-row
 import type { Pseudonyms } from '../../../discovery/registry/pseudonyms.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type FindingsBody, type ModuleRow, ROW_MAX_BYTES } from '../../../shared/wire/findings.ts'
+import type { FindingsReceiver } from '../../fleet/broker/receivers.ts'
 import { throttleById } from '../../kernel/base/at-most-every.ts'
 import { createBoundedCache } from '../../kernel/base/bounded-cache.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
@@ -13,15 +14,6 @@ import { CellRates } from '../modules/cell-rates.ts'
 import type { RunFigures } from '../modules/module-result.ts'
 import type { ModuleResults } from '../modules/module-results.ts'
 import type { FindingsSink, Recording } from './findings-sink.ts'
-
-/** Receiver of the findings of scheduled runs. */
-export interface FindingsEars {
-  /**
-   * Resolves when the findings are stored, were stored before, or can never be: the cell deletes
-   * them. Rejects when they cannot be stored now: the cell keeps them and sends them again.
-   */
-  onFindings(cellId: string, body: FindingsBody): Promise<void>
-}
 
 export interface FindingsInboxParts {
   modules: readonly DiscoveryModule[]
@@ -56,7 +48,7 @@ const LOG_EVERY_MS = 10_000
  * Checks the findings that cells send, and stores them in the order of each cell. It keeps nothing
  * that the store refuses: the cell still has it on its disk.
  */
-export class FindingsInbox implements FindingsEars, AsyncDisposable {
+export class FindingsInbox implements FindingsReceiver, AsyncDisposable {
   readonly #parts: FindingsInboxParts
   readonly #scans: ReadonlyMap<string, ScanModule>
   readonly #rates = new CellRates(MESSAGES_PER_MINUTE)

@@ -2,6 +2,7 @@ import type { LookupContext } from '../../../discovery/lookup-run.ts'
 import { ALL_MODULES } from '../../../discovery/modules.ts'
 import type { Pseudonyms } from '../../../discovery/registry/pseudonyms.ts'
 import type { Upstreams } from '../../../discovery/upstreams/upstreams.ts'
+import type { FindingsReceiver } from '../../fleet/broker/receivers.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
 import type { FleetListeners } from '../../fleet/cells/open.ts'
 import type { Base } from '../../kernel/base/base.ts'
@@ -13,7 +14,7 @@ import { AutoRunUses } from '../modules/auto-run-uses.ts'
 import { Lookups } from '../modules/lookups.ts'
 import { ModuleResults } from '../modules/module-results.ts'
 import { ModuleRuns } from '../modules/module-runs.ts'
-import { type FindingsEars, FindingsInbox, type FindingsInboxParts } from './findings-inbox.ts'
+import { FindingsInbox, type FindingsInboxParts } from './findings-inbox.ts'
 import type { FindingsSink } from './findings-sink.ts'
 
 /** Views of discovery modules. */
@@ -46,7 +47,7 @@ const KEEP_MS = 30 * 86_400_000
 /** Runs of discovery modules, on cells and here, and their last results. */
 export const openDiscovery = (
   parts: DiscoveryDomainParts,
-): { findingsEars: FindingsEars; views: DiscoveryViews } => {
+): { findingsReceiver: FindingsReceiver; views: DiscoveryViews } => {
   const { store, fleetListeners, leaderWork, lookupClient, findingsSink: sink, stack } = parts
   const { searchRegistry = async () => [], now, logger } = parts
   const results = new ModuleResults(store.records)
@@ -65,7 +66,7 @@ export const openDiscovery = (
     new FindingsInbox({ ...parts, modules: ALL_MODULES, results, sink, uses }),
   )
   return {
-    findingsEars: inbox,
+    findingsReceiver: inbox,
     views: { moduleRuns, lookups, moduleResults: results, autoRunUses: uses },
   }
 }

@@ -7,13 +7,11 @@ import { Envelope, StateBody } from '../../../shared/wire/envelope.ts'
 import { FindingsBody } from '../../../shared/wire/findings.ts'
 import { HistoryBody, Sample } from '../../../shared/wire/telemetry.ts'
 import type { TopicName } from '../../../shared/wire/topics.ts'
-import type { EstopEars } from '../../devices/estop/open.ts'
-import { admitDevices } from '../../devices/inventory/admit-devices.ts'
-import type { DeviceEars } from '../../devices/inventory/open.ts'
-import type { FindingsEars } from '../../discovery/registry/findings-inbox.ts'
 import type { Fleet } from '../cells/fleet.ts'
-import type { ControlEars } from '../control/control.ts'
+import type { ControlReceiver } from '../control/control.ts'
 import { SharedValues } from '../series/shared-values.ts'
+import { admitDevices } from './admit-devices.ts'
+import type { DeviceReceiver, EstopReceiver, FindingsReceiver } from './receivers.ts'
 
 export interface InboxParts {
   fleet: Pick<Fleet, 'birth' | 'state' | 'sample'> & Partial<Pick<Fleet, 'recordLateSamples'>>
@@ -21,13 +19,13 @@ export interface InboxParts {
   /** Called with every accepted birth, so that the epoch survives a restart. */
   onBirth: (cellId: string, epoch: number, announce: Announce) => void
   /** Receivers of command and configuration messages; without them these messages are dropped. */
-  control?: ControlEars
+  control?: ControlReceiver
   /** Receiver of the readings of devices. */
-  devices?: DeviceEars
+  devices?: DeviceReceiver
   /** Receiver of findings of scheduled runs; without it they are dropped. */
-  findings?: FindingsEars
+  findings?: FindingsReceiver
   /** Receiver of e-stop reports; without it they are dropped. */
-  estops?: Pick<EstopEars, 'onReport'>
+  estops?: Pick<EstopReceiver, 'onReport'>
   /** Called for every invalid message. */
   onDropped?: (name: TopicName) => void
   /** Unix time, milliseconds. */

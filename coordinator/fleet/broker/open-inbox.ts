@@ -1,18 +1,16 @@
 import { wait } from '../../../shared/wait.ts'
-import type { EstopEars } from '../../devices/estop/open.ts'
-import type { DeviceEars } from '../../devices/inventory/open.ts'
-import type { FindingsEars } from '../../discovery/registry/findings-inbox.ts'
 import type { GuardedAudit } from '../../kernel/audit/open.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { Fleet } from '../cells/fleet.ts'
-import type { ControlEars } from '../control/control.ts'
+import type { ControlReceiver } from '../control/control.ts'
 import type { Epochs } from '../enrolment/epochs.ts'
 import type { FleetIdentity } from '../enrolment/fleet-identity.ts'
 import { createWitnesses } from './audit-witnesses.ts'
 import type { Bus, BusParts } from './bus.ts'
 import { createInbox, type InboxParts } from './inbox.ts'
 import type { OpenBroker } from './open.ts'
+import type { DeviceReceiver, EstopReceiver, FindingsReceiver } from './receivers.ts'
 import { ReplicaNotices } from './replica-notices.ts'
 
 interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
@@ -23,10 +21,10 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
   identity: Pick<FleetIdentity, 'checkPinnedKey'>
   audit: Pick<GuardedAudit, 'compareHead' | 'onHead'>
   epochs: Pick<Epochs, 'note'>
-  ears: ControlEars
-  deviceEars: DeviceEars
-  findingsEars: FindingsEars
-  estopEars: EstopEars
+  controlReceiver: ControlReceiver
+  deviceReceiver: DeviceReceiver
+  findingsReceiver: FindingsReceiver
+  estopReceiver: EstopReceiver
   replicas: Pick<Replicas, 'id' | 'live' | 'onChange'>
   figures: {
     broker: {
@@ -42,7 +40,7 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
  */
 export const openInbox = (parts: InboxDomainParts): object => {
   const { arrivals, bus, fleet, identity, audit, epochs, replicas } = parts
-  const { ears, deviceEars, findingsEars, estopEars } = parts
+  const { controlReceiver, deviceReceiver, findingsReceiver, estopReceiver } = parts
   const { figures, stack, logger } = parts
   const { countReceived, countDropped } = figures.broker
   stack.use(parts.busEnd.move())
@@ -60,10 +58,10 @@ export const openInbox = (parts: InboxDomainParts): object => {
         fleet,
         logger,
         onBirth,
-        control: ears,
-        devices: deviceEars,
-        findings: findingsEars,
-        estops: estopEars,
+        control: controlReceiver,
+        devices: deviceReceiver,
+        findings: findingsReceiver,
+        estops: estopReceiver,
         onDropped: countDropped,
       }),
     ),

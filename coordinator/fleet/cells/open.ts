@@ -1,26 +1,21 @@
 import type { Logger } from 'pino'
 import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Sample } from '../../../shared/wire/telemetry.ts'
-import { createLanes, type RequestLanes } from '../../gateway/dispatch/lane.ts'
-import { WaitQueue } from '../../gateway/dispatch/wait-queue.ts'
 import { throttleById } from '../../kernel/base/at-most-every.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import { Listeners } from '../../kernel/base/listeners.ts'
-import type { Fault } from '../routing/health/fault.ts'
 import { Router } from '../routing/router.ts'
-import { createTrails } from '../routing/trails.ts'
-import { type Cell, placesLeft } from './cell.ts'
+import type { Cell } from './cell.ts'
 import { Fleet } from './fleet.ts'
 import type { Presence } from './presence.ts'
 import { Standstill } from './standstill.ts'
 
-/** Views of the cells and of request routing. */
+/** Views of the cells and of the router that chooses among them. */
 interface FleetViews {
   fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
   /** `nowMs` is monotonic. */
   routing: {
     router: Pick<Router, 'listPools' | 'mayUse' | 'pools' | 'tenantOf'>
-    queue: Pick<WaitQueue, 'lengths'>
     nowMs: () => number
   }
 }
@@ -28,6 +23,8 @@ interface FleetViews {
 /** Events of cells that other domains subscribe to. */
 export interface FleetListeners {
   presenceChanges: Listeners<[cell: Cell, from: Presence]>
+  /** A cell whose engines or their places have changed. */
+  routingChanges: Listeners<[cell: Cell]>
   removals: Listeners<[cellId: string]>
   births: Listeners<[cell: Cell]>
   /** Event of an enrolled cell that sends a message before its birth was received. */
@@ -37,26 +34,18 @@ export interface FleetListeners {
 }
 
 interface FleetDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
-  config: { presence: PresenceConfig; routing: RoutingConfig }
-  figures: { inference: { countFault(fault: Fault): void } }
+  config: { presence: PresenceConfig }
 }
 
 interface PresenceConfig {
   suspect_after_seconds: number
   dead_after_seconds: number
 }
-interface RoutingConfig {
-  queue_length: number
-  queue_max_wait_seconds: number
-  queue_restart_seconds: number
-}
-
 interface OpenFleet {
   fleet: Fleet
   fleetListeners: FleetListeners
   router: Router
-  lanes: RequestLanes
-  waiting: WaitQueue
+  standstill: Standstill
   views: FleetViews
 }
 
@@ -65,29 +54,9 @@ const SWEEP_SECONDS = 0.25
 const EPOCH_WARNING_MS = 60_000
 
 export const openFleet = (parts: FleetDomainParts): OpenFleet => {
-  const { config, figures, stack, schedules, logger, nowMs } = parts
+  const { config, stack, schedules, logger, nowMs } = parts
   const router = new Router(systemRuntime.random, nowMs)
-  const waiting = openWaitQueue(config.routing, router, nowMs)
-  stack.defer(() => waiting.close())
   const standstill = new Standstill()
-  const lanes = createLanes({
-    router,
-    standstill,
-    queue: waiting,
-    trails: createTrails(nowMs),
-    onFault: fault => figures.inference.countFault(fault),
-    onBreaker: ({ cellId, health, pools }, isClosed) => {
-      const models = pools?.map(({ model }) => model)
-      if (isClosed) logger.info({ cell: cellId, models }, 'circuit breaker of an engine closed')
-      else
-        logger.warn(
-          { cell: cellId, models, fault: health?.lastFault },
-          'circuit breaker of an engine opened: it gets one request at a time until one succeeds',
-        )
-    },
-    nowMs,
-  })
-
   const listeners = newListeners()
   listeners.presenceChanges.add((cell, from) => {
     logger.info({ cell: cell.id, from, to: cell.presence }, 'cell changed')
@@ -95,9 +64,7 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
   const fleet = new Fleet({
     router,
     standstill,
-    onRoutingChange: ({ engines }) => {
-      for (const engine of engines.values()) waiting.offer(engine, placesLeft(engine))
-    },
+    onRoutingChange: listeners.routingChanges.notify,
     limits: {
       suspectAfterMs: config.presence.suspect_after_seconds * 1000,
       deadAfterMs: config.presence.dead_after_seconds * 1000,
@@ -119,34 +86,20 @@ export const openFleet = (parts: FleetDomainParts): OpenFleet => {
     fleet,
     fleetListeners: listeners,
     router,
-    lanes,
-    waiting,
-    views: {
-      fleet,
-      routing: { router, queue: waiting, nowMs },
-    },
+    standstill,
+    views: { fleet, routing: { router, nowMs } },
   }
 }
 
 const newListeners = (): FleetListeners => ({
   presenceChanges: new Listeners(),
+  routingChanges: new Listeners(),
   removals: new Listeners(),
   births: new Listeners(),
   unannouncedReports: new Listeners(),
   samples: new Listeners(),
   lateSamples: new Listeners(),
 })
-
-const openWaitQueue = (config: RoutingConfig, router: Router, nowMs: () => number): WaitQueue =>
-  new WaitQueue({
-    limits: {
-      length: config.queue_length,
-      maxWaitMs: config.queue_max_wait_seconds * 1000,
-      restartMs: config.queue_restart_seconds * 1000,
-    },
-    router,
-    nowMs,
-  })
 
 const warnOfEpoch = (logger: Pick<Logger, 'warn'>, nowMs: () => number): ((cell: Cell) => void) =>
   throttleById(EPOCH_WARNING_MS, nowMs, ({ id, staleEpoch, epoch }: Cell) => {

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino'
 import type { Signer } from '../../../shared/signing.ts'
 import { FIRST_CAPABILITY } from '../../../shared/wire/capability.ts'
+import type { DeviceSeat } from '../../../shared/wire/estop.ts'
 import type { TopicName } from '../../../shared/wire/topics.ts'
-import type { Stops } from '../../devices/estop/stops.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { Fleet } from '../cells/fleet.ts'
@@ -19,16 +19,21 @@ interface ControlPlane {
   commands: Commands
   configs: Configs
   /** Receives the messages of cells about commands and configuration. */
-  hears: ControlEars
+  hears: ControlReceiver
 }
 
-export interface ControlEars {
+export interface ControlReceiver {
   /** A cell has announced itself in the message with this id. */
   onBirth(cellId: string, messageId: string): void
   /** A cell has connected and is ready to listen. */
   onConnected(cellId: string): void
   onAck(cellId: string, body: unknown): void
   onReport(cellId: string, body: unknown): void
+}
+
+/** E-stops in force, by the devices that they cover. */
+export interface StopFinder {
+  findCovering(seat: DeviceSeat): { id: string; reason: string } | undefined
 }
 
 interface ControlParts {
@@ -40,7 +45,7 @@ interface ControlParts {
   cells: Pick<Cells, 'get'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   /** E-stops; without them no device is ever held. */
-  stops?: Pick<Stops, 'findCovering'>
+  stops?: StopFinder
   publish: (name: TopicName, cellId: string, body: unknown, id?: string) => Promise<void>
   /** Longest wait of an urgent command for its outcome, in milliseconds. */
   urgentAnswerMs?: number

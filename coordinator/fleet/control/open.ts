@@ -1,6 +1,5 @@
 import type { OnReload } from '../../../shared/reload-on-hangup.ts'
 import type { TopicName } from '../../../shared/wire/topics.ts'
-import type { Stops } from '../../devices/estop/stops.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import { followChanges } from '../../kernel/base/follow-changes.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
@@ -15,7 +14,7 @@ import { forgetOld } from './command-store.ts'
 import type { Commands } from './commands.ts'
 import type { CommandsConfig } from './commands-config.ts'
 import type { Configs, Egress } from './configs.ts'
-import { type ControlEars, createControl } from './control.ts'
+import { type ControlReceiver, createControl, type StopFinder } from './control.ts'
 import { UnconfirmedStops } from './unconfirmed-stops.ts'
 
 /** Operations on the commands and configuration of cells. */
@@ -42,7 +41,7 @@ interface ControlDomainParts
   models: Pick<Models, 'settingsFor' | 'version' | 'changes' | 'look'>
   cells: Pick<Cells, 'get'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
-  stops: Pick<Stops, 'findCovering'>
+  stops: StopFinder
   alertSources: Set<() => Iterable<Observation>>
   bus: {
     publish(
@@ -61,7 +60,7 @@ const EGRESS_SECONDS = 2
 
 export const openControl = async (
   parts: ControlDomainParts,
-): Promise<{ ears: ControlEars; configs: Configs; views: ControlViews }> => {
+): Promise<{ controlReceiver: ControlReceiver; configs: Configs; views: ControlViews }> => {
   const { store, replicas, signing, models, cells, fleet, stops, bus } = parts
   const { stack, schedules, leaderWork, logger, now } = parts
   const urgentAnswerMs = parts.config.commands.urgent_answer_seconds * 1000
@@ -91,7 +90,7 @@ export const openControl = async (
   leaderWork.every('commands.unconfirmed', SWEEP_SECONDS, ledger => unconfirmed.look(ledger))
   parts.alertSources.add(() => unconfirmed.observe())
   leaderWork.every('commands.forget', FORGET_SECONDS, ledger => forgetOld(ledger, now()))
-  return { ears: hears, configs, views: { commands, configs } }
+  return { controlReceiver: hears, configs, views: { commands, configs } }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { MinuteWindow } from '../../access/quota/minute-window.ts'
+import { MinuteWindow } from '../../kernel/base/minute-window.ts'
 
 /** A daemon in trouble dials each of its two planes some 25 times in the first minute, then 8. */
 const CONNECTS_PER_MINUTE = 60

@@ -1,5 +1,5 @@
 import { systemRuntime } from '../../../shared/runtime.ts'
-import { MinuteWindow } from '../../access/quota/minute-window.ts'
+import { MinuteWindow } from '../base/minute-window.ts'
 
 /** Limits per host and port for this process: concurrent requests, and requests per minute. */
 interface TargetLimits {

@@ -1,5 +1,6 @@
 import { DAY_MS } from '../../../shared/time.ts'
 import type { Pipeline } from '../../calls/invoke/invoke.ts'
+import type { ResolveReferences } from '../../calls/invoke/resolve-references.ts'
 import { createOperationTasks, type OperationTasks } from '../../calls/tasks/operation-tasks.ts'
 import { type ReaderOf, taskReaders } from '../../calls/tasks/task-readers.ts'
 import { createTasks, type Tasks } from '../../calls/tasks/tasks.ts'
@@ -26,6 +27,7 @@ const DROP_SECONDS = 600
 interface TaskDomainParts
   extends Pick<Base, 'stack' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
+  resolveReferences: ResolveReferences
   config: { a2a: A2aConfig }
   store: Store
   events: Events
@@ -59,6 +61,7 @@ export const openTasks = (
     views: () => parts.views as Views,
     pipeline,
     operations: callable,
+    resolveReferences: parts.resolveReferences,
     events,
     logger,
   })

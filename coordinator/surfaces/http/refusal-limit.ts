@@ -1,6 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { systemRuntime } from '../../../shared/runtime.ts'
-import { MinuteWindow } from '../../access/quota/minute-window.ts'
+import { MinuteWindow } from '../../kernel/base/minute-window.ts'
 
 const REFUSALS_PER_MINUTE = 30
 const CAPACITY = 10_000

@@ -157,12 +157,12 @@ const takeSample = ({ fleet }: Scene, at: number): void => {
   fleet.sample(CELL_ID, EPOCH, sampleOf(at, { gpus, engines: engines(3) }), 0)
 }
 
-const reportDevices = ({ deviceEars }: Scene, host: DeviceHost): void => {
+const reportDevices = ({ deviceReceiver }: Scene, host: DeviceHost): void => {
   const states = host
     .listDevices()
     .map(({ device, link }) => link.readState(device.deviceId))
     .filter(state => state !== undefined)
-  deviceEars.onStates(CELL_ID, states, 0)
+  deviceReceiver.onStates(CELL_ID, states, 0)
 }
 
 /** Requests of the tenant today and yesterday. */

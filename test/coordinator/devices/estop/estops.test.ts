@@ -187,8 +187,11 @@ t.test('a report that the cell did not sign is dropped', async t => {
   const [engaged] = cell.documents[0]?.engaged ?? []
   const latched = { ...engaged, estop_id: stop.id, is_local: false, failed: [] }
   const body = { version: 1, cell_id: cell.id, latched: [latched], at: 1 } as never
-  coordinator.estopEars.onReport(cell.id, signEstopped(body, createSigner(generatePrivateKey())))
-  coordinator.estopEars.onReport(cell.id, { nonsense: true })
+  coordinator.estopReceiver.onReport(
+    cell.id,
+    signEstopped(body, createSigner(generatePrivateKey())),
+  )
+  coordinator.estopReceiver.onReport(cell.id, { nonsense: true })
   await settle()
   t.match(await coordinator.estops.list(9), { newest: [{ confirmed: 0 }] })
 })
@@ -267,7 +270,7 @@ t.test('a cell cannot release a stop of the fleet that is not stored yet', async
   const [rogue, ...others] = cells
   const release = { estop_id: id, released_at: 1, released_by: 'mallory', reason: 'none' }
   const claim = { version: 0, cell_id: rogue?.id ?? '', latched: [], released: [release], at: 1 }
-  two.estopEars.onReport(rogue?.id ?? '', signEstopped(claim, rogue?.key as never))
+  two.estopReceiver.onReport(rogue?.id ?? '', signEstopped(claim, rogue?.key as never))
   await settle()
   await two.sweep()
   stored.resolve()

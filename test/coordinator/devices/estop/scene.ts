@@ -155,7 +155,7 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
       now: Date.now,
       nowMs: () => clock.ms,
     })
-    for (const cell of cells) cell.heard.push(opened.estopEars.onReport)
+    for (const cell of cells) cell.heard.push(opened.estopReceiver.onReport)
     const sweep = async (afterMs = 5000): Promise<void> => {
       clock.ms += afterMs
       for (const run of sweeps) await run().catch(() => {})

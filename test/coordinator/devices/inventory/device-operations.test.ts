@@ -20,7 +20,7 @@ const TO = { x_m: 3, y_m: 4 }
 t.test(
   'devices are listed with state and allowed commands, found by name or beginning',
   async t => {
-    const { link, announce, call, demo, deviceEars, cellId } = await deviceScene(t)
+    const { link, announce, call, demo, deviceReceiver, cellId } = await deviceScene(t)
     const get = (path: string) => call(demo.operator, 'GET', path)
     t.match((await get('/a2a/devices')).json, { data_state: 'empty', devices: [], total: 0 })
     for (const name of ['rover-a', 'rover-b', 'drone']) link.add(createDeviceId(name), { name })
@@ -33,7 +33,7 @@ t.test(
     await announce()
     const at = Date.now() + 5000
     const readings = { battery_percent: { value: 80, at: at - 120_000 } }
-    deviceEars.onStates(
+    deviceReceiver.onStates(
       cellId,
       [{ device_id: createDeviceId('drone'), seen_at: at, readings }],
       5000,
@@ -318,7 +318,7 @@ t.test('a stop goes to every connected cell that announces the device', async t 
 })
 
 t.test('the state of a stop is that of the cell of the device, whatever others did', async t => {
-  const { link, announce, call, demo, fleet, ears, views, devices, cellId, store } =
+  const { link, announce, call, demo, fleet, controlReceiver, views, devices, cellId, store } =
     await deviceScene(t)
   link.add(createDeviceId('rover'), { name: 'rover' })
   const own = await announce()
@@ -350,7 +350,7 @@ t.test('the state of a stop is that of the cell of the device, whatever others d
   })
   for (const { id, signer } of cells)
     for (const one of sent.filter(({ cellId: to }) => to === id))
-      ears.onAck(
+      controlReceiver.onAck(
         id,
         signAck({ command_id: one.id, cell_id: id, state: 'succeeded', at: Date.now() }, signer),
       )
@@ -425,7 +425,7 @@ t.test('a command that is urgent on one cell alone is sent to no other', async t
 t.test(
   'a stop that its cell does not answer is unconfirmed at once, raises an alert, and goes on',
   async t => {
-    const { link, announce, call, demo, fleet, ears, devices, sent, store, views } =
+    const { link, announce, call, demo, fleet, controlReceiver, devices, sent, store, views } =
       await deviceScene(t, {}, { commands: { urgent_answer_seconds: 0.5 } })
     link.add(createDeviceId('rover'), { name: 'rover' })
     const own = await announce()
@@ -442,7 +442,7 @@ t.test(
       views.monitor.alerts().filter(({ rule }) => rule === 'stop_unconfirmed')
     const show = async (id: string) => (await call(demo.operator, 'GET', `/v1/commands/${id}`)).json
     const acknowledge = (id: string) =>
-      ears.onAck(
+      controlReceiver.onAck(
         silentCell,
         signAck(
           { command_id: id, cell_id: silentCell, state: 'succeeded', at: Date.now() },
@@ -489,7 +489,7 @@ t.test('stop, hold, land and abort answer while the minute of the key is used up
 })
 
 t.test('labels of a device stay, and its numbers become a series', async t => {
-  const { link, announce, call, demo, deviceEars, cellId, views } = await deviceScene(t)
+  const { link, announce, call, demo, deviceReceiver, cellId, views } = await deviceScene(t)
   link.add(createDeviceId('rover'), { name: 'rover' })
   await announce()
   const labels = { owner: 'lab' }
@@ -497,7 +497,7 @@ t.test('labels of a device stay, and its numbers become a series', async t => {
   t.match(put.json, { device_id: createDeviceId('rover'), labels })
   t.match((await call(demo.operator, 'GET', '/v1/devices/rover')).json, { labels })
   const readings = { battery_percent: { value: 55, at: Date.now() } }
-  deviceEars.onStates(cellId, [{ device_id: createDeviceId('rover'), seen_at: 1, readings }], 0)
+  deviceReceiver.onStates(cellId, [{ device_id: createDeviceId('rover'), seen_at: 1, readings }], 0)
   const series = views.deviceSeries as { add?(id: string, name: string, value: number): void }
   for (const value of [50, 60]) series.add?.(createDeviceId('rover'), 'battery_percent', value)
   const shown = await call(demo.operator, 'GET', '/v1/devices/rover/series?resolution=1h')

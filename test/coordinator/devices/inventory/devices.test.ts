@@ -1,5 +1,4 @@
 import t, { type Test } from 'tap'
-import type { RefusedDevice } from '../../../../coordinator/devices/inventory/admit-devices.ts'
 import type { Device } from '../../../../coordinator/devices/inventory/device.ts'
 import { DeviceRecorder } from '../../../../coordinator/devices/inventory/device-recorder.ts'
 import { DeviceRegistry } from '../../../../coordinator/devices/inventory/device-registry.ts'
@@ -11,6 +10,7 @@ import {
   findReadDevice,
 } from '../../../../coordinator/devices/inventory/find-device.ts'
 import { observeRefused } from '../../../../coordinator/devices/inventory/observe-refused.ts'
+import type { RefusedDevice } from '../../../../coordinator/fleet/broker/admit-devices.ts'
 import { createInbox } from '../../../../coordinator/fleet/broker/inbox.ts'
 import type { Presence } from '../../../../coordinator/fleet/cells/presence.ts'
 import { putTold } from '../../../../coordinator/fleet/cells/presence-rows.ts'

@@ -397,7 +397,7 @@ t.test('a command ends for its creator, whichever coordinator hears the cell', a
   set.join()
   const later = await one.views.commands.create(ping, BY)
   t.strictSame(sent, [id, later.id], 'a coordinator that joins takes nothing over')
-  two.ears.onAck(CELL, ack(id, 'succeeded'))
+  two.controlReceiver.onAck(CELL, ack(id, 'succeeded'))
   const stateOf = async () => (await one.views.commands.get(id))?.state
   await waitUntil('the end is known', async () => (await stateOf()) === 'succeeded')
 })

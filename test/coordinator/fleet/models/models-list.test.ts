@@ -18,7 +18,7 @@ const router = {
   },
 }
 const { url, demo } = await a2aScene(t, {
-  views: { routing: { router, queue: { lengths: () => new Map() }, nowMs: () => 0 } as never },
+  views: { routing: { router, nowMs: () => 0 } as never },
 })
 
 t.test('the catalogue lists the loaded models of cells that the caller may use', async t => {

@@ -1,6 +1,6 @@
-import { type Cell, engineReports, isRoutable } from '../../cells/cell.ts'
-import type { CellEngine } from '../engine.ts'
-import type { Pool } from '../pool.ts'
+import { type Cell, engineReports, isRoutable } from '../../../../fleet/cells/cell.ts'
+import type { CellEngine } from '../../../../fleet/routing/engine.ts'
+import type { Pool } from '../../../../fleet/routing/pool.ts'
 
 /**
  * Reason why an engine gets no requests, or `serving`: its cell is away, draining or without a link,

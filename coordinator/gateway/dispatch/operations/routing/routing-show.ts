@@ -1,12 +1,12 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../shared/errors.ts'
-import { defineOperation } from '../../../kernel/declaration/operation.ts'
-import { isFull } from '../engine.ts'
-import { BREAKER_STATES, type BreakerState } from '../health/breaker.ts'
-import { EngineHealth } from '../health/engine-health.ts'
-import { FAULTS } from '../health/fault.ts'
-import type { Pool } from '../pool.ts'
-import { trailOf } from '../trails.ts'
+import { ShoalError } from '../../../../../shared/errors.ts'
+import { isFull } from '../../../../fleet/routing/engine.ts'
+import { BREAKER_STATES, type BreakerState } from '../../../../fleet/routing/health/breaker.ts'
+import { EngineHealth } from '../../../../fleet/routing/health/engine-health.ts'
+import { FAULTS } from '../../../../fleet/routing/health/fault.ts'
+import type { Pool } from '../../../../fleet/routing/pool.ts'
+import { trailOf } from '../../../../fleet/routing/trails.ts'
+import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { ENGINE_STATES, type EngineRow, listEngineRows } from './engine-rows.ts'
 
 const EngineView = z.object({
@@ -88,7 +88,7 @@ export default defineOperation({
     waiting: z.record(z.string(), z.int()),
   }),
   cli: { group: 'routing', verb: 'show' },
-  run: ({ model, limit, breaker }, { fleet, catalogue, routing: { router, queue, nowMs } }) => {
+  run: ({ model, limit, breaker }, { fleet, catalogue, waiting, routing: { router, nowMs } }) => {
     const pools = [...router.listPools()].filter(({ pool }) => (model ?? pool.model) === pool.model)
     // a model that no cell serves now has no engines, and a misspelt one is an error
     if (model !== undefined && pools.length === 0 && !catalogue.some(({ id }) => id === model))
@@ -100,7 +100,7 @@ export default defineOperation({
           return { ...poolView(pool, tenantId), engines: viewRows(rows, nowMs(), breaker, limit) }
         })
         .filter(({ cells, engines }) => cells > 0 || engines.length > 0),
-      waiting: Object.fromEntries(queue.lengths()),
+      waiting: Object.fromEntries(waiting.lengths()),
     }
   },
 })

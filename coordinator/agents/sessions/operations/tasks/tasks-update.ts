@@ -1,12 +1,8 @@
 import * as z from 'zod'
-import { callerOf } from '../../../access/gates/operations/gate-view.ts'
-import {
-  label,
-  SessionView,
-  sessionViewOf,
-} from '../../../agents/sessions/operations/session-view.ts'
-import { TASK_STATES } from '../../../agents/sessions/session.ts'
-import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import { callerOf } from '../../../../access/gates/operations/gate-view.ts'
+import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import { TASK_STATES } from '../../session.ts'
+import { label, SessionView, sessionViewOf } from '../session-view.ts'
 
 export default defineOperation({
   id: 'tasks-update',

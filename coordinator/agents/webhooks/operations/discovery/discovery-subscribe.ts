@@ -1,11 +1,8 @@
 import * as z from 'zod'
-import {
-  WebhookWithSecret,
-  webhookViewOf,
-} from '../../../../agents/webhooks/operations/webhook-view.ts'
+import { DELTA_EVENT } from '../../../../discovery/registry/deltas.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
-import { DELTA_EVENT } from '../../deltas.ts'
+import { WebhookWithSecret, webhookViewOf } from '../webhook-view.ts'
 
 export default defineOperation({
   id: 'discovery-subscribe',

@@ -1,0 +1,86 @@
+/** Where a folder of the tree may import from. `why` is shown with an import that is refused. */
+export interface Rule {
+  /** Folder that the rule governs; the longest that contains a file decides. */
+  folder: string
+  /** Folders, files and packages from which nothing in `folder` is imported. */
+  forbidden: readonly string[]
+  why: string
+}
+
+const DAEMON = 'daemon'
+const COORDINATOR = 'coordinator'
+const CLIENTS = 'clients'
+const DEVICES = 'devices'
+const DISCOVERY = 'discovery'
+const MODELS = 'models'
+const TESTS = ['test', 'bench']
+const ENGINE = 'node-llama-cpp'
+/** Blocks and starts programs, so that only the helper process loads it. */
+const BLOCKING = 'systeminformation'
+
+/** The outer picture: products, and what none of their files imports. */
+export const RULES: readonly Rule[] = [
+  {
+    folder: 'shared',
+    forbidden: [DAEMON, COORDINATOR, CLIENTS, DEVICES, DISCOVERY, MODELS, ...TESTS, ENGINE],
+    why: 'shared is what both sides use and knows neither',
+  },
+  {
+    folder: DISCOVERY,
+    forbidden: [DAEMON, COORDINATOR, CLIENTS, DEVICES, MODELS, ...TESTS, ENGINE],
+    why: 'discovery imports only shared',
+  },
+  {
+    folder: DEVICES,
+    forbidden: [DAEMON, COORDINATOR, CLIENTS, DISCOVERY, MODELS, ...TESTS, ENGINE],
+    why: 'devices imports only shared',
+  },
+  {
+    folder: DAEMON,
+    forbidden: [COORDINATOR, CLIENTS, ...TESTS, BLOCKING, ENGINE],
+    why: 'the daemon imports shared, discovery, devices and models; native code is loaded in its child processes',
+  },
+  {
+    folder: 'daemon/helper/child',
+    forbidden: [COORDINATOR, CLIENTS, ...TESTS, ENGINE],
+    why: 'the helper process imports what the daemon does, and programs that block',
+  },
+  {
+    folder: 'daemon/inference/child',
+    forbidden: [COORDINATOR, CLIENTS, DEVICES, DISCOVERY, ...TESTS],
+    why: 'the engine process imports shared, models and the engine',
+  },
+  {
+    folder: COORDINATOR,
+    forbidden: [DAEMON, CLIENTS, MODELS, ...TESTS, ENGINE],
+    why: 'the coordinator imports shared, discovery and devices',
+  },
+  {
+    folder: CLIENTS,
+    forbidden: [DAEMON, COORDINATOR, DEVICES, DISCOVERY, MODELS, ...TESTS, ENGINE],
+    why: 'clients import only shared',
+  },
+]
+
+/** Areas of the coordinator, from the inside out: each imports itself and those before it. */
+export const AREAS = [
+  'kernel',
+  'access',
+  'calls',
+  'fleet',
+  'gateway',
+  'devices',
+  'discovery',
+  'agents',
+  'insight',
+  'surfaces',
+] as const
+
+/** Files that still import against the order: a call's context names the views of all domains. */
+export const OPEN: readonly string[] = [
+  'coordinator/kernel/declaration/context.ts',
+  'coordinator/kernel/declaration/declaration.ts',
+]
+
+/** The program and what composes it: they import every area, and no area imports them. */
+export const ROOT = ['main.ts', 'domains.ts', 'config.ts', 'assembly'] as const

@@ -1,0 +1,64 @@
+import { placesLeft } from '../../fleet/cells/cell.ts'
+import type { FleetListeners } from '../../fleet/cells/open.ts'
+import type { Standstill } from '../../fleet/cells/standstill.ts'
+import type { Fault } from '../../fleet/routing/health/fault.ts'
+import type { Router } from '../../fleet/routing/router.ts'
+import { createTrails } from '../../fleet/routing/trails.ts'
+import type { Base } from '../../kernel/base/base.ts'
+import { createLanes, type RequestLanes } from './lane.ts'
+import type { RoutingConfig } from './routing-config.ts'
+import { WaitQueue } from './wait-queue.ts'
+
+/** Views of requests that wait for a cell. */
+interface DispatchViews {
+  waiting: Pick<WaitQueue, 'lengths'>
+}
+
+interface DispatchParts extends Pick<Base, 'stack' | 'logger' | 'nowMs'> {
+  config: { routing: RoutingConfig }
+  figures: { inference: { countFault(fault: Fault): void } }
+  router: Router
+  standstill: Standstill
+  fleetListeners: Pick<FleetListeners, 'routingChanges'>
+}
+
+/** Opens the lanes in which requests are sent to cells, and the queue in which they wait for one. */
+export const openDispatch = (
+  parts: DispatchParts,
+): { lanes: RequestLanes; waiting: WaitQueue; views: DispatchViews } => {
+  const { config, figures, router, standstill, fleetListeners, stack, logger, nowMs } = parts
+  const waiting = openWaitQueue(config.routing, router, nowMs)
+  stack.defer(() => waiting.close())
+  fleetListeners.routingChanges.add(({ engines }) => {
+    for (const engine of engines.values()) waiting.offer(engine, placesLeft(engine))
+  })
+  const lanes = createLanes({
+    router,
+    standstill,
+    queue: waiting,
+    trails: createTrails(nowMs),
+    onFault: fault => figures.inference.countFault(fault),
+    onBreaker: ({ cellId, health, pools }, isClosed) => {
+      const models = pools?.map(({ model }) => model)
+      if (isClosed) logger.info({ cell: cellId, models }, 'circuit breaker of an engine closed')
+      else
+        logger.warn(
+          { cell: cellId, models, fault: health?.lastFault },
+          'circuit breaker of an engine opened: it gets one request at a time until one succeeds',
+        )
+    },
+    nowMs,
+  })
+  return { lanes, waiting, views: { waiting } }
+}
+
+const openWaitQueue = (config: RoutingConfig, router: Router, nowMs: () => number): WaitQueue =>
+  new WaitQueue({
+    limits: {
+      length: config.queue_length,
+      maxWaitMs: config.queue_max_wait_seconds * 1000,
+      restartMs: config.queue_restart_seconds * 1000,
+    },
+    router,
+    nowMs,
+  })
