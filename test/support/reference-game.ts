@@ -146,9 +146,17 @@ export const openReferenceGame = async (t: Test, plant = (_devices: Devices): vo
   }
   const key = scene.demo.operator
   const surfaces = surfacesOf({ app: scene.app, call } as never, key)
-  // sessions and conversations begin once, before calls are made at the same time
-  for (const { call: callSkill } of surfaces)
-    await callSkill('device-command', look('nothing'), { key, callKey: randomUUID() })
+  /** Begins a session or a conversation, before calls are made at the same time. */
+  const begin = ({ call: callSkill }: Surface) =>
+    callSkill('device-command', look('nothing'), { key, callKey: randomUUID() })
+  for (const each of surfaces) await begin(each)
+  /** A long game exceeds what a conversation takes in messages and tokens. */
+  const renewConversation = async (): Promise<void> => {
+    const at = surfaces.findIndex(({ name }) => name === 'conversation')
+    const renewed = surfacesOf({ app: scene.app, call } as never, key)[at] as Surface
+    await begin(renewed)
+    surfaces[at] = renewed
+  }
   const tally: ReferenceTally = {
     worlds: 0,
     devices: 0,
@@ -217,6 +225,7 @@ export const openReferenceGame = async (t: Test, plant = (_devices: Devices): vo
     if (first !== undefined)
       await scene.devices.setLabels(first.id, { name: 'rover-1', owner: PLAIN[0] ?? '' }, BY)
     const own = await createKey()
+    await renewConversation()
     const asks = listReferences(announced, cellIds).flatMap(each => listAsks(each, expected, own))
     // calls that must reach no device are made at once; their answers are checked one by one
     const made = await Promise.allSettled(
