@@ -90,6 +90,10 @@ export const oneOf = <const Word extends string>(words: readonly Word[]): Column
 export const json = <Value>(schema: z.ZodType<Value>): Column<string, Value> =>
   column('text', stored => readJson(schema, readText(stored)), JSON.stringify)
 
+/** JSON text of any shape. */
+export const anyJson = (): Column<string, unknown> =>
+  column('text', stored => parseJson(readText(stored)), JSON.stringify)
+
 const readJson = <Value>(schema: z.ZodType<Value>, stored: string): Value => {
   const { success, data, error } = schema.safeParse(parseJson(stored))
   if (success) return data
