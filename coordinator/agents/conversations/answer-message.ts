@@ -52,7 +52,7 @@ export const answerMessage = async <C extends ConversationCaller>(
     return stored
   }
   const note = (content: string, inReplyTo: string): Promise<Message> =>
-    add({ from: SYSTEM, content, inReplyTo, state: 'failed', reason: content })
+    add({ sender: SYSTEM, content, inReplyTo, state: 'failed', reason: content })
   /**
    * Returns the limit that ends the turns, if one is reached; leaves room for the note about it.
    */
@@ -91,7 +91,7 @@ export const answerMessage = async <C extends ConversationCaller>(
       const content = said.content.slice(0, limits.contentChars)
       const { failure } = said
       const reply = await add({
-        from: participant.id,
+        sender: participant.id,
         content,
         inReplyTo: because.id,
         tokens: said.tokens,
@@ -138,7 +138,7 @@ const findHandOns = <C extends ConversationCaller>(
   chooseSpeakers(reply.content, conversation.participants, {
     autoRoute: false,
     skills: speakers.skill,
-  }).filter(({ participant }) => participant.id !== reply.from)
+  }).filter(({ participant }) => participant.id !== reply.sender)
 
 /**
  * Returns why a hand-on is refused. Text of a model is not an instruction: it may run a skill that

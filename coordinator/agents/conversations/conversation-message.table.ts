@@ -1,18 +1,22 @@
-import { integer, optional, reference, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { integer, oneOf, optional, reference, text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
+import { MESSAGE_STATES } from './conversation.ts'
 
-/** One message; `coordinator/agents/conversations/conversation.ts` says what its columns mean. */
+/** One message of a conversation. */
 export const conversationMessageTable = defineTable('conversation_messages', {
   columns: {
     id: text(),
     conversation_id: reference('conversations', { onDelete: 'cascade' }),
     /** Counts up from 1 in its conversation. */
     seq: integer(),
+    /** Id of a participant, of the person whose key sent it, or `system`. */
     sender: text(),
     content: text(),
     at: time(),
-    state: text(),
+    state: oneOf(MESSAGE_STATES),
+    /** Reason for the failure or cancellation. */
     reason: optional(text()),
+    /** Id of the message it answers. */
     in_reply_to: optional(text()),
     /** The process that answers it, or has answered it. */
     worker: optional(text()),
@@ -23,8 +27,6 @@ export const conversationMessageTable = defineTable('conversation_messages', {
     conversation_messages_state: ['state'],
   },
 })
-
-export type ConversationMessageRow = RowOf<typeof conversationMessageTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,4 @@
 import type { Kysely, Transaction } from 'kysely'
-import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { isLeft } from '../../calls/tasks/lease.ts'
@@ -7,38 +6,12 @@ import { countMatchingRows } from '../../kernel/store/count.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { ConversationRow } from './conversation.table.ts'
-import { type Conversation, type Message, type MessageState, Participant } from './conversation.ts'
-import type { ConversationMessageRow } from './conversation-message.table.ts'
+import { conversationTable } from './conversation.table.ts'
+import type { Conversation, Message, MessageState, Participant } from './conversation.ts'
+import { conversationMessageTable } from './conversation-message.table.ts'
 
 type Db = Kysely<LedgerTables>
 type Trx = Transaction<LedgerTables>
-
-const Participants = z.array(Participant)
-
-const conversationOf = (row: ConversationRow): Conversation => ({
-  id: row.id,
-  tenantId: row.tenant_id,
-  title: row.title,
-  participants: Participants.parse(JSON.parse(row.participants_json)),
-  autoRoute: row.auto_route === 1,
-  createdAt: Number(row.created_at),
-  changedAt: Number(row.changed_at),
-  messages: Number(row.messages),
-  tokens: Number(row.tokens),
-})
-
-const messageOf = (row: ConversationMessageRow): Message => ({
-  id: row.id,
-  conversationId: row.conversation_id,
-  seq: Number(row.seq),
-  from: row.sender,
-  content: row.content,
-  at: Number(row.at),
-  state: row.state as MessageState,
-  reason: row.reason ?? undefined,
-  inReplyTo: row.in_reply_to ?? undefined,
-})
 
 export interface NewConversation {
   title: string
@@ -55,31 +28,21 @@ export const addConversation = async (
   const own = trx.selectFrom('conversations').where('tenant_id', '=', tenantId)
   if ((await countMatchingRows(own)) >= most)
     throw new ShoalError('conflict', `a tenant may have ${most} conversations`)
-  const row: ConversationRow = {
+  const conversation: Conversation = {
     seq: await nextSequence(trx, 'conversations'),
     id: newId('conv', at),
-    tenant_id: tenantId,
+    tenantId,
     title,
-    participants_json: JSON.stringify(participants),
-    auto_route: autoRoute ? 1 : 0,
-    created_by: by,
-    created_at: at,
-    changed_at: at,
+    participants: [...participants],
+    autoRoute,
+    createdBy: by,
+    createdAt: at,
+    changedAt: at,
     messages: 0,
     tokens: 0,
   }
-  await trx.insertInto('conversations').values(row).execute()
-  return conversationOf(row)
-}
-
-const rowOf = async (db: Db, id: string, tenantId: string): Promise<ConversationRow> => {
-  const row = await db
-    .selectFrom('conversations')
-    .selectAll()
-    .where('id', '=', id)
-    .executeTakeFirst()
-  if (row?.tenant_id === tenantId) return row
-  throw new ShoalError('not_found', `no conversation ${id}`)
+  await trx.insertInto('conversations').values(conversationTable.write(conversation)).execute()
+  return conversation
 }
 
 /** Throws `not_found`, also for a conversation of another tenant. */
@@ -87,7 +50,12 @@ export const readConversation = async (
   db: Db,
   id: string,
   tenantId: string,
-): Promise<Conversation> => conversationOf(await rowOf(db, id, tenantId))
+): Promise<Conversation> => {
+  const query = db.selectFrom('conversations').selectAll().where('id', '=', id)
+  const row = await query.where('tenant_id', '=', tenantId).executeTakeFirst()
+  if (row !== undefined) return conversationTable.read(row)
+  throw new ShoalError('not_found', `no conversation ${id}`)
+}
 
 export interface ListPage {
   /** Last id of the previous page. */
@@ -102,8 +70,12 @@ export const readConversations = async (
   tenantId: string,
 ): Promise<Conversation[]> => {
   let query = db.selectFrom('conversations').selectAll().where('tenant_id', '=', tenantId)
-  if (before !== undefined) query = query.where('seq', '<', (await rowOf(db, before, tenantId)).seq)
-  return (await query.orderBy('seq', 'desc').limit(limit).execute()).map(conversationOf)
+  if (before !== undefined) {
+    const { seq } = await readConversation(db, before, tenantId)
+    query = query.where('seq', '<', seq)
+  }
+  const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
+  return rows.map(conversationTable.read)
 }
 
 /**
@@ -126,11 +98,11 @@ export const readMessages = async (
     query = query.where('seq', '<', found.seq)
   }
   const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
-  return rows.map(messageOf).toReversed()
+  return rows.map(conversationMessageTable.read).toReversed()
 }
 
 export interface NewMessage {
-  from: string
+  sender: string
   content: string
   state: MessageState
   reason?: string | undefined
@@ -158,7 +130,7 @@ export type TakenMessage = Pick<NewMessage, 'id' | 'worker'>
 export const addMessage = async (
   trx: Trx,
   conversationId: string,
-  { id, from, content, state, reason, inReplyTo, tokens = 0, worker, seen }: NewMessage,
+  { id, sender, content, state, reason, inReplyTo, tokens = 0, worker, seen }: NewMessage,
   at: number,
 ): Promise<Message> => {
   const query = trx
@@ -178,20 +150,21 @@ export const addMessage = async (
       ? new ShoalError('not_found', `no conversation ${conversationId}`)
       : new ConversationBusyError(),
   )
-  const row: ConversationMessageRow = {
+  const message: Message = {
     id: id ?? newId('msg', at),
-    conversation_id: conversationId,
-    seq: Number(messages),
-    sender: from,
+    conversationId,
+    seq: messages,
+    sender,
     content,
     at,
     state,
-    reason: reason ?? null,
-    in_reply_to: inReplyTo ?? null,
-    worker: worker ?? null,
+    reason,
+    inReplyTo,
+    worker,
   }
+  const row = conversationMessageTable.write(message)
   await trx.insertInto('conversation_messages').values(row).execute()
-  return messageOf(row)
+  return message
 }
 
 /** Ends a message that is being answered; one that has ended stays as it is. */

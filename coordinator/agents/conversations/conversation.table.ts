@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { flag, integer, json, reference, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
+import { Participant } from './conversation.ts'
 
 /** Conversation between several participants. */
 export const conversationTable = defineTable('conversations', {
@@ -10,8 +11,8 @@ export const conversationTable = defineTable('conversations', {
     id: text(),
     tenant_id: reference('tenants'),
     title: text(),
-    participants_json: json(z.unknown()),
-    /** 0 or 1. */
+    participants_json: json(z.array(Participant)),
+    /** True when a participant is chosen for messages that name none, and models may hand on. */
     auto_route: flag(),
     created_by: text(),
     created_at: time(),
@@ -29,8 +30,6 @@ export const conversationTable = defineTable('conversations', {
     conversations_changed: ['changed_at'],
   },
 })
-
-export type ConversationRow = RowOf<typeof conversationTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,4 +1,7 @@
 import * as z from 'zod'
+import type { EntityOf } from '../../kernel/store/define-table.ts'
+import type { conversationTable } from './conversation.table.ts'
+import type { conversationMessageTable } from './conversation-message.table.ts'
 
 /**
  * Types of participants. A `person` never answers automatically; an `agent` is external and called
@@ -27,20 +30,7 @@ export const Participant = z.strictObject({
 })
 export type Participant = z.output<typeof Participant>
 
-export interface Conversation {
-  id: string
-  tenantId: string
-  title: string
-  participants: readonly Participant[]
-  /** True when a participant is chosen for messages that name none, and models may hand on. */
-  autoRoute: boolean
-  createdAt: number
-  changedAt: number
-  /** Number of messages so far. */
-  messages: number
-  /** Prompt and answer tokens of its models so far. */
-  tokens: number
-}
+export type Conversation = EntityOf<typeof conversationTable>
 
 /**
  * States of a message: `answering` while replies are created, `done` with replies, `failed` without
@@ -49,18 +39,4 @@ export interface Conversation {
 export const MESSAGE_STATES = ['answering', 'done', 'failed', 'cancelled'] as const
 export type MessageState = (typeof MESSAGE_STATES)[number]
 
-export interface Message {
-  id: string
-  conversationId: string
-  /** Number of the message in its conversation, from 1. */
-  seq: number
-  /** Id of a participant, of the person whose key sent it, or `system`. */
-  from: string
-  content: string
-  at: number
-  state: MessageState
-  /** Reason for the failure or cancellation. */
-  reason: string | undefined
-  /** Id of the message it answers. */
-  inReplyTo: string | undefined
-}
+export type Message = EntityOf<typeof conversationMessageTable>

@@ -72,9 +72,9 @@ export class Exchanges<C extends ConversationCaller> {
   async answer(conversation: Conversation, request: NewContent, caller: C): Promise<Exchange> {
     const autoRoute = conversation.autoRoute || request.autoRoute
     const first = await this.#admit(conversation, { ...request, autoRoute }, caller)
-    const from = callerKey(caller).personId
+    const sender = callerKey(caller).personId
     const state: MessageState = first.length === 0 ? 'done' : 'answering'
-    const sent = { from, content: request.content, state, seen: conversation.messages }
+    const sent = { sender, content: request.content, state, seen: conversation.messages }
     const tell = limitWait(request.tell)
     const { upkeep } = this.#parts
     const message = await this.#store(conversation, sent, tell, async trx => {
@@ -111,7 +111,7 @@ export class Exchanges<C extends ConversationCaller> {
       if (closing.aborted) return await settle('failed', LEFT_OVER)
       if (!timeout.aborted) return await settle('cancelled', reasonOfLeaving(caller))
       const late = `it took longer than ${config.message_seconds} s`
-      const note = { from: SYSTEM, content: late, reason: late, inReplyTo: message.id }
+      const note = { sender: SYSTEM, content: late, reason: late, inReplyTo: message.id }
       await add({ ...note, state: 'failed' })
       return await settle(replies.length > 1 ? 'done' : 'failed', late)
     } finally {
@@ -217,7 +217,7 @@ export class Exchanges<C extends ConversationCaller> {
         tenant_id: tenantId,
         conversation_id: id,
         message_id: message.id,
-        from: message.from,
+        from: message.sender,
         in_reply_to: message.inReplyTo ?? null,
         state: message.state,
       },

@@ -21,7 +21,7 @@ const quoteLines = (content: string): string =>
     .join('\n')
 
 const formatMessage = (message: Message, participants: readonly Participant[]): string =>
-  `${message.from === SYSTEM ? SYSTEM : speakerOf(message.from, participants)} wrote:\n${quoteLines(message.content)}`
+  `${message.sender === SYSTEM ? SYSTEM : speakerOf(message.sender, participants)} wrote:\n${quoteLines(message.content)}`
 
 /** System prompt that describes the conversation to a model. */
 const instructions = (
@@ -54,7 +54,7 @@ export const chatLines = (
   const lines: ChatLine[] = []
   let left = budgetChars - system.length
   for (const message of messages.filter(isTold).toReversed()) {
-    const own = message.from === self.id
+    const own = message.sender === self.id
     const content = own ? message.content : formatMessage(message, participants)
     if (content.length > left && lines.length > 0) break
     lines.push({ role: own ? 'assistant' : 'user', content: content.slice(-Math.max(left, 200)) })
@@ -63,7 +63,7 @@ export const chatLines = (
   return [{ role: 'system', content: system }, ...mergeLines(lines.toReversed())]
 }
 
-const isTold = ({ state, from }: Message): boolean => state !== 'failed' || from !== SYSTEM
+const isTold = ({ state, sender }: Message): boolean => state !== 'failed' || sender !== SYSTEM
 
 /** Merges neighbours of one role: the chat templates of models expect roles to alternate. */
 const mergeLines = (lines: readonly ChatLine[]): ChatLine[] => {

@@ -65,7 +65,7 @@ export const ToldView = z.union([
 
 const messageViewOf = (message: Message): z.input<typeof MessageView> => ({
   id: message.id,
-  from: message.from,
+  from: message.sender,
   content: message.content,
   at: iso(message.at),
   state: message.state,

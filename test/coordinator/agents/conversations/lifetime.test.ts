@@ -86,7 +86,7 @@ t.test('a message that takes too long ends with a notice', async t => {
   })
   t.match(await say(conversations, id, 'hi'), {
     message: { state: 'failed', reason: /longer than 0.05 s/ },
-    replies: [{ from: 'system', state: 'failed' }],
+    replies: [{ sender: 'system', state: 'failed' }],
   })
 })
 

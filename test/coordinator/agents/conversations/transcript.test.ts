@@ -6,6 +6,7 @@ import type {
 import { chatLines, transcript } from '../../../../coordinator/agents/conversations/transcript.ts'
 
 const conversation: Conversation = {
+  seq: 1,
   id: 'conv_1',
   tenantId: 'home',
   title: 'Night\nshift',
@@ -15,6 +16,7 @@ const conversation: Conversation = {
     { id: 'model-b', type: 'model' },
     { id: 'ada', type: 'person' },
   ],
+  createdBy: 'ada',
   createdAt: 0,
   changedAt: 0,
   messages: 0,
@@ -22,16 +24,17 @@ const conversation: Conversation = {
 }
 const [self] = conversation.participants
 
-const createMessage = (from: string, content: string, more: Partial<Message> = {}): Message => ({
+const createMessage = (sender: string, content: string, more: Partial<Message> = {}): Message => ({
   id: 'msg',
   conversationId: 'conv_1',
   seq: 1,
-  from,
+  sender,
   content,
   at: 0,
   state: 'done',
   reason: undefined,
   inReplyTo: undefined,
+  worker: undefined,
   ...more,
 })
 const lines = (messages: Message[], chars = 10_000) =>
