@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { FLOW_RUN } from '../../coordinator/agents/flows/flows.ts'
-import { hasEnded, runOf } from '../../coordinator/agents/flows/run.ts'
+import { hasEnded } from '../../coordinator/agents/flows/run.ts'
 import { OPEN_JOB_STATES } from '../../coordinator/kernel/queue/job.ts'
 import type { Store } from '../../coordinator/kernel/store/store.ts'
 
@@ -61,7 +61,7 @@ export const waitForEnds = async ({ ledger }: Pick<Store, 'ledger'>): Promise<vo
       .where('kind', '=', FLOW_RUN)
       .where('state', 'in', OPEN_JOB_STATES)
       .execute()
-    if (jobs.length === 0 && rows.every(row => hasEnded(runOf(row)))) return
+    if (jobs.length === 0 && rows.every(row => hasEnded(row))) return
     await sleep(1000)
   }
   throw new Error(`runs have not ended within ${END_SECONDS} s`)

@@ -1,4 +1,6 @@
-import { runOf, stepCallOf } from '../../coordinator/agents/flows/run.ts'
+import { conversationTable } from '../../coordinator/agents/conversations/conversation.table.ts'
+import { flowRunTable } from '../../coordinator/agents/flows/flow-run.table.ts'
+import { flowStepTable } from '../../coordinator/agents/flows/flow-step.table.ts'
 import type { Store } from '../../coordinator/kernel/store/store.ts'
 
 /** Ends of runs, and effects of their steps. */
@@ -18,13 +20,14 @@ export const judgeFlows = async (
   acknowledged: ReadonlySet<string>,
 ): Promise<FlowVerdict> => {
   const { read } = ledger
-  const runs = (await read.selectFrom('flow_runs').selectAll().execute()).map(runOf)
-  const calls = await read.selectFrom('flow_steps').selectAll().execute()
+  const runs = (await read.selectFrom('flow_runs').selectAll().execute()).map(flowRunTable.read)
+  const steps = await read.selectFrom('flow_steps').selectAll().execute()
+  const calls = steps.map(flowStepTable.read)
   const jobs = await read.selectFrom('jobs').selectAll().where('kind', '=', 'flow-run').execute()
-  const made = await read.selectFrom('conversations').selectAll().execute()
+  const stored = await read.selectFrom('conversations').selectAll().execute()
   const effects = new Map<string, number>()
-  for (const { title, participants_json } of made) {
-    const [participant] = JSON.parse(participants_json) as { id: string }[]
+  for (const { title, participants } of stored.map(conversationTable.read)) {
+    const [participant] = participants
     const name = `${title} ${participant?.id}`
     effects.set(name, (effects.get(name) ?? 0) + 1)
   }
@@ -35,12 +38,12 @@ export const judgeFlows = async (
     if (job?.state !== (state === 'unknown' || state === 'failed' ? 'dead' : 'done'))
       faults.push(`job of ${id}, which is ${state}, is ${job?.state ?? 'lost'}`)
     for (const [position, step] of steps.entries())
-      for (const undo of [0, 1]) {
-        const row = calls.find(
-          call => call.run_id === id && call.position === position && call.undo === undo,
+      for (const undo of [false, true]) {
+        const call = calls.find(
+          call => call.runId === id && call.position === position && call.undo === undo,
         )
-        const state = row === undefined ? undefined : stepCallOf(row).state
-        const name = `${id} ${undo === 1 ? 'undo-' : ''}${step.id}`
+        const state = call?.state
+        const name = `${id} ${undo ? 'undo-' : ''}${step.id}`
         const fault = effectFault(state, effects.get(name) ?? 0)
         if (fault !== undefined) faults.push(`${name}: ${fault}`)
       }
@@ -49,7 +52,7 @@ export const judgeFlows = async (
     [...Map.groupBy(runs, ({ state }) => state)].map(([state, of]) => [state, of.length]),
   )
   const lostClaims = jobs.reduce((sum, { attempts }) => sum + Math.max(0, attempts - 1), 0)
-  return { runs: runs.length, ends, effects: made.length, lostClaims, faults }
+  return { runs: runs.length, ends, effects: stored.length, lostClaims, faults }
 }
 
 /** What a state says of the number of effects, where that is not so. */

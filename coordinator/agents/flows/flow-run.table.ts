@@ -1,6 +1,17 @@
 import * as z from 'zod'
-import { flag, integer, json, optional, reference, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import {
+  flag,
+  integer,
+  json,
+  oneOf,
+  optional,
+  reference,
+  text,
+  time,
+} from '../../kernel/store/columns.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
+import { FlowStep } from './flow.ts'
+import { RUN_STATES } from './run.ts'
 
 /** One run of a flow. Times are Unix milliseconds. */
 export const flowRunTable = defineTable('flow_runs', {
@@ -11,14 +22,14 @@ export const flowRunTable = defineTable('flow_runs', {
     /** Synergy that started the run; null for a run started by itself. */
     synergy_id: optional(text()),
     /** Steps as they were when the run was started; a change of the configuration leaves it alone. */
-    steps_json: json(z.unknown()),
+    steps_json: json(z.array(FlowStep)),
     /** Key whose rights the steps have. */
     key_id: text(),
     request_id: text(),
     job_id: text(),
-    state: text(),
+    state: oneOf(RUN_STATES),
     reason: optional(text()),
-    /** 1 once a person has cancelled the run. */
+    /** True once a person has cancelled the run. */
     cancelled: flag(),
     /** Fence of the job's claim that may write; only grows. */
     fence: integer(),
@@ -36,8 +47,6 @@ export const flowRunTable = defineTable('flow_runs', {
     flow_runs_counts: ['tenant_id', 'flow_id', 'synergy_id', 'state'],
   },
 })
-
-export type FlowRunRow = RowOf<typeof flowRunTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

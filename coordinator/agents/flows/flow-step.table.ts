@@ -1,6 +1,15 @@
-import * as z from 'zod'
-import { flag, integer, json, optional, reference, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import {
+  anyJson,
+  flag,
+  integer,
+  oneOf,
+  optional,
+  reference,
+  text,
+  time,
+} from '../../kernel/store/columns.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
+import { STEP_STATES } from './run.ts'
 
 /** One call of a run: a step, or the compensation of a step. */
 export const flowStepTable = defineTable('flow_steps', {
@@ -8,22 +17,21 @@ export const flowStepTable = defineTable('flow_steps', {
     run_id: reference('flow_runs'),
     /** Position of the step, from 0. */
     position: integer(),
-    /** 0 for the step itself, 1 for its compensation. */
+    /** True for the compensation of the step. */
     undo: flag(),
-    state: text(),
+    state: oneOf(STEP_STATES),
     /** Request at a gate that the step waits for. */
     gate_request_id: optional(text()),
     /** Task that the step waits for. */
     task_id: optional(text()),
-    output_json: optional(json(z.unknown())),
+    output_json: optional(anyJson()),
+    /** Reason of a failure, or why the output of a completed call is not kept. */
     reason: optional(text()),
     started_at: time(),
     ended_at: optional(time()),
   },
   key: ['run_id', 'position', 'undo'],
 })
-
-export type FlowStepRow = RowOf<typeof flowStepTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

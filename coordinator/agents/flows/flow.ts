@@ -36,7 +36,7 @@ const Condition = z
   })
 export type Condition = z.output<typeof Condition>
 
-const Step = z
+export const FlowStep = z
   .strictObject({
     id: Id,
     skill: SkillId.optional().describe('Skill that the step calls.'),
@@ -65,10 +65,10 @@ const Step = z
   .refine(({ skill, gate }) => (skill === undefined) !== (gate === undefined), {
     error: 'a step has either a skill or a gate',
   })
-export type FlowStep = z.output<typeof Step>
+export type FlowStep = z.output<typeof FlowStep>
 
 const FlowSteps = z
-  .array(Step)
+  .array(FlowStep)
   .min(1)
   .max(64)
   .superRefine((steps, context) => {

@@ -13,6 +13,7 @@ import {
   type SynergiesConfig,
   type Synergy,
 } from './flow.ts'
+import { flowRunTable } from './flow-run.table.ts'
 import { type FlowRun, hasEnded, type RunSummary, type StepCallWithOutput } from './run.ts'
 import { eraseFromOutputs } from './run-retention.ts'
 import {
@@ -118,24 +119,24 @@ export class Flows {
         if (started >= mostPerHour)
           throw createBoundError(`${synergyId} was started ${started} times within the hour`)
       }
-      const row = {
+      const run: FlowRun = {
         id,
-        tenant_id: tenantId,
-        flow_id: flowId,
-        synergy_id: synergyId ?? null,
-        steps_json: JSON.stringify(steps),
-        key_id: keyId,
-        request_id: requestId,
-        job_id: job.id,
+        tenantId,
+        flowId,
+        synergyId,
+        steps: [...steps],
+        keyId,
+        requestId,
+        jobId: job.id,
         state: 'queued',
-        reason: null,
-        cancelled: 0,
+        reason: undefined,
+        cancelled: false,
         fence: 0,
-        created_at: now(),
-        changed_at: now(),
-        ended_at: null,
+        createdAt: now(),
+        changedAt: now(),
+        endedAt: undefined,
       }
-      await trx.insertInto('flow_runs').values(row).execute()
+      await trx.insertInto('flow_runs').values(flowRunTable.write(run)).execute()
       await appendAudit(trx, {
         actor,
         requestId,
@@ -161,7 +162,11 @@ export class Flows {
     const run = await ledger.sealed.write(async trx => {
       const found = await readRun(trx, runId, tenantId)
       if (hasEnded(found)) throw new ShoalError('conflict', `run ${runId} is ${found.state}`)
-      await trx.updateTable('flow_runs').set({ cancelled: 1 }).where('id', '=', runId).execute()
+      await trx
+        .updateTable('flow_runs')
+        .set(flowRunTable.writeSome({ cancelled: true }))
+        .where('id', '=', runId)
+        .execute()
       const about = { tenant: tenantId, action: 'flow.cancel', subject: runId }
       await appendAudit(trx, { ...by, at: now(), ...about, outcome: 'done' })
       await queue.hastenWithin(trx, [found.jobId])

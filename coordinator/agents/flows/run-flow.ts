@@ -80,7 +80,7 @@ export class FlowRunner {
 
   /** Completes a step; undefined when the run was cancelled before the step began. */
   async #settle(position: number, step: FlowStep): Promise<StepCall | undefined> {
-    const known = this.#calls.get(keyOf({ position, isUndo: false }))
+    const known = this.#calls.get(keyOf({ position, undo: false }))
     if (known !== undefined && hasSettled(known)) return known
     if (known?.state !== 'running' && (await this.#isCancelled()))
       return known && this.#withdraw(known)
@@ -92,7 +92,7 @@ export class FlowRunner {
       if (!areConditionsMet(when, await this.#readOutputs(sources)))
         return this.#store({ ...this.#beginCall(position, false), state: 'skipped' })
     }
-    return this.#call(position, step.id, { skill, gate, summary, input, isUndo: false })
+    return this.#call(position, step.id, { skill, gate, summary, input, undo: false })
   }
 
   /** Withdraws a waiting call; returns it where it was completed before, and has to be compensated. */
@@ -107,26 +107,26 @@ export class FlowRunner {
   async #call(
     position: number,
     stepId: string,
-    action: Pick<FlowStep, 'skill' | 'gate' | 'summary' | 'input'> & { isUndo: boolean },
+    action: Pick<FlowStep, 'skill' | 'gate' | 'summary' | 'input'> & { undo: boolean },
   ): Promise<StepCall> {
     const { caller } = this.#parts
-    const { isUndo } = action
-    const known = this.#calls.get(keyOf({ position, isUndo }))
+    const { undo } = action
+    const known = this.#calls.get(keyOf({ position, undo }))
     if (known?.state === 'waiting') {
       const found = await caller.look(this.#run, known)
       if (found.kind !== 'go') return this.#take(known, found)
     }
     const sources = listInputSources(action.input)
     const lost = known === undefined ? this.#findLostOutput(sources) : undefined
-    if (lost !== undefined) return this.#fail(position, isUndo, lost)
+    if (lost !== undefined) return this.#fail(position, undo, lost)
     const interrupted = known?.state === 'running' ? known : undefined
-    const call = interrupted ?? (await this.#store(this.#beginCall(position, isUndo, known)))
+    const call = interrupted ?? (await this.#store(this.#beginCall(position, undo, known)))
     const request = {
       run: this.#run,
       stepId,
       action,
       input: resolveInput(action.input, await this.#readOutputs(sources)),
-      callKey: `flow:${this.#run.id}:${position}${isUndo ? ':undo' : ''}`,
+      callKey: `flow:${this.#run.id}:${position}${undo ? ':undo' : ''}`,
       interrupted,
       gateRequestId: known?.gateRequestId,
     }
@@ -147,8 +147,8 @@ export class FlowRunner {
       throw createWaitError(reason, waitedSeconds)
     }
     const { kind: state } = result
-    const { json, reason } = packResult(result)
-    const settled = await this.#store({ ...call, state, reason, endedAt: at }, json)
+    const { output, reason } = packResult(result)
+    const settled = await this.#store({ ...call, state, reason, endedAt: at }, output)
     if (result.kind !== 'unknown') return settled
     await this.#end('unknown', result.reason)
     throw createUnknownError(result.reason)
@@ -158,10 +158,10 @@ export class FlowRunner {
   async #compensate(end: RunState, reason: string): Promise<void> {
     const faults: string[] = []
     for (const [position, step] of [...this.#run.steps.entries()].reverse()) {
-      const done = this.#calls.get(keyOf({ position, isUndo: false }))
+      const done = this.#calls.get(keyOf({ position, undo: false }))
       if (done?.state !== 'done' || step.compensate === undefined) continue
       const { skill, input } = step.compensate
-      const key = keyOf({ position, isUndo: true })
+      const key = keyOf({ position, undo: true })
       const known = this.#calls.get(key)
       const call =
         known !== undefined && hasSettled(known)
@@ -171,7 +171,7 @@ export class FlowRunner {
               gate: undefined,
               summary: undefined,
               input,
-              isUndo: true,
+              undo: true,
             })
       if (call.state === 'failed') faults.push(`${step.id} was not undone: ${call.reason}`)
     }
@@ -185,7 +185,7 @@ export class FlowRunner {
     const { ledger, now } = this.#parts
     const { id, tenantId, flowId, keyId, requestId } = this.#run
     await ledger.sealed.write(async trx => {
-      await writeRun(trx, this.#run, this.#job.fence, { state, reason: reason ?? null }, now())
+      await writeRun(trx, this.#run, this.#job.fence, { state, reason }, now())
       await appendAudit(trx, {
         actor: `key:${keyId}`,
         requestId,
@@ -201,7 +201,7 @@ export class FlowRunner {
 
   async #isCancelled(): Promise<boolean> {
     this.#run = await readRun(this.#parts.ledger.read, this.#run.id)
-    return this.#run.isCancelled
+    return this.#run.cancelled
   }
 
   /** Outputs of completed steps by their ids, and the run itself. */
@@ -222,7 +222,7 @@ export class FlowRunner {
   /** Reason why one of the steps completed and has no output. */
   #findLostOutput(stepIds: readonly string[]): string | undefined {
     for (const stepId of stepIds) {
-      const call = this.#calls.get(keyOf({ position: this.#positionOf(stepId), isUndo: false }))
+      const call = this.#calls.get(keyOf({ position: this.#positionOf(stepId), undo: false }))
       if (call?.state === 'done' && call.reason !== undefined)
         return `the output of ${stepId} is needed: ${call.reason}`
     }
@@ -230,15 +230,16 @@ export class FlowRunner {
   }
 
   /** Fails a call that cannot be made. */
-  async #fail(position: number, isUndo: boolean, reason: string): Promise<StepCall> {
-    const call = this.#beginCall(position, isUndo)
+  async #fail(position: number, undo: boolean, reason: string): Promise<StepCall> {
+    const call = this.#beginCall(position, undo)
     return this.#store({ ...call, state: 'failed', reason, endedAt: this.#parts.now() })
   }
 
-  #beginCall(position: number, isUndo: boolean, known?: StepCall): StepCall {
+  #beginCall(position: number, undo: boolean, known?: StepCall): StepCall {
     return {
+      runId: this.#run.id,
       position,
-      isUndo,
+      undo,
       state: 'running',
       gateRequestId: known?.gateRequestId,
       taskId: undefined,
@@ -248,32 +249,21 @@ export class FlowRunner {
     }
   }
 
-  async #store(call: StepCall, outputJson: string | null = null): Promise<StepCall> {
+  async #store(call: StepCall, output?: unknown): Promise<StepCall> {
     const { ledger, now } = this.#parts
     const state: RunState =
-      call.state === 'waiting' ? 'waiting' : call.isUndo ? 'compensating' : 'running'
+      call.state === 'waiting' ? 'waiting' : call.undo ? 'compensating' : 'running'
     await ledger.free.write(async trx => {
       await writeRun(trx, this.#run, this.#job.fence, { state }, now())
-      await writeStepCall(trx, {
-        run_id: this.#run.id,
-        position: call.position,
-        undo: call.isUndo ? 1 : 0,
-        state: call.state,
-        gate_request_id: call.gateRequestId ?? null,
-        task_id: call.taskId ?? null,
-        output_json: outputJson,
-        reason: call.reason ?? null,
-        started_at: call.startedAt,
-        ended_at: call.endedAt ?? null,
-      })
+      await writeStepCall(trx, { ...call, output })
     })
     this.#calls.set(keyOf(call), call)
     return call
   }
 }
 
-const keyOf = ({ position, isUndo }: Pick<StepCall, 'position' | 'isUndo'>): string =>
-  `${position}${isUndo ? ' undo' : ''}`
+const keyOf = ({ position, undo }: Pick<StepCall, 'position' | 'undo'>): string =>
+  `${position}${undo ? ' undo' : ''}`
 
 const hasSettled = ({ state }: StepCall): boolean => state !== 'running' && state !== 'waiting'
 
@@ -295,17 +285,16 @@ const createWaitError = (reason: string, waitedSeconds = 0): JobError => {
 /** Output of a result as it is stored, and the reason of a failure; a failed call may have both. */
 const packResult = (
   result: Extract<StepResult, { kind: 'done' | 'failed' | 'unknown' }>,
-): { json: string | undefined; reason: string | undefined } => {
+): { output?: unknown; reason: string | undefined } => {
   if (result.kind === 'done') return packOutput(result.output)
-  const json = result.kind === 'failed' ? packOutput(result.output).json : undefined
-  return { json, reason: result.reason }
+  const { reason } = result
+  return result.kind === 'failed' ? { ...packOutput(result.output), reason } : { reason }
 }
 
 /** Output as it is stored; with a reason in its place when it is too large. */
-const packOutput = (output: unknown): { json: string | undefined; reason: string | undefined } => {
-  const json = JSON.stringify(output)
-  const bytes = Buffer.byteLength(json ?? '')
-  if (bytes <= MOST_OUTPUT_BYTES) return { json, reason: undefined }
+const packOutput = (output: unknown): { output?: unknown; reason: string | undefined } => {
+  const bytes = Buffer.byteLength(JSON.stringify(output) ?? '')
+  if (bytes <= MOST_OUTPUT_BYTES) return { output, reason: undefined }
   const reason = `payload_too_large: it has ${bytes} bytes, and at most ${MOST_OUTPUT_BYTES} are kept`
-  return { json: undefined, reason }
+  return { reason }
 }

@@ -4,18 +4,15 @@ import type { Job } from '../../kernel/queue/job.ts'
 import { JobError } from '../../kernel/queue/job-error.ts'
 import { countAll, countMatchingRows } from '../../kernel/store/count.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { FlowRunRow } from './flow-run.table.ts'
-import type { FlowStepRow } from './flow-step.table.ts'
+import { flowRunTable } from './flow-run.table.ts'
+import { flowStepTable } from './flow-step.table.ts'
 import {
   type FlowRun,
   hasEnded,
   type RunState,
   type RunSummary,
-  runOf,
   type StepCall,
   type StepCallWithOutput,
-  stepCallOf,
-  summaryOf,
 } from './run.ts'
 
 type Trx = Transaction<LedgerTables>
@@ -24,7 +21,8 @@ type Db = Kysely<LedgerTables>
 /** Reads a run. Throws `not_found`, also for a run of another tenant. */
 export const readRun = async (db: Db, id: string, tenantId?: string): Promise<FlowRun> => {
   const row = await db.selectFrom('flow_runs').selectAll().where('id', '=', id).executeTakeFirst()
-  if (row !== undefined && (tenantId === undefined || row.tenant_id === tenantId)) return runOf(row)
+  if (row !== undefined && (tenantId === undefined || row.tenant_id === tenantId))
+    return flowRunTable.read(row)
   throw new ShoalError('not_found', `no run ${id}`)
 }
 
@@ -58,14 +56,15 @@ export const readRuns = async (
   tenantId: string,
   filter: RunFilter,
 ): Promise<RunSummary[]> =>
-  (await selectRuns(db, tenantId, filter).select(SUMMARY).execute()).map(summaryOf)
+  (await selectRuns(db, tenantId, filter).select(SUMMARY).execute()).map(flowRunTable.readSome)
 
 /** Runs of a tenant with their steps, newest first. */
 export const readRunsWithSteps = async (
   db: Db,
   tenantId: string,
   filter: RunFilter,
-): Promise<FlowRun[]> => (await selectRuns(db, tenantId, filter).selectAll().execute()).map(runOf)
+): Promise<FlowRun[]> =>
+  (await selectRuns(db, tenantId, filter).selectAll().execute()).map(flowRunTable.read)
 
 const selectRuns = (db: Db, tenantId: string, { flowId, state, limit }: RunFilter) => {
   let query = db
@@ -89,7 +88,7 @@ export const readOpenRuns = async (db: Db, tenantId: string, limit: number): Pro
     .orderBy('id')
     .limit(limit)
     .execute()
-  return rows.map(runOf)
+  return rows.map(flowRunTable.read)
 }
 
 /** Jobs of the runs of a tenant that wait for a request at a gate, or for a task. */
@@ -133,7 +132,7 @@ export const countRuns = async (db: Db, tenantId: string): Promise<RunCount[]> =
   return rows.map(row => ({
     flowId: row.flow_id,
     synergyId: row.synergy_id,
-    state: row.state as RunState,
+    state: row.state,
     runs: row.runs,
   }))
 }
@@ -178,14 +177,14 @@ const CALL = [
 
 /** Calls of a run in the order of their steps; a compensation follows its step. */
 export const readStepCalls = async (db: Db, runId: string): Promise<StepCall[]> =>
-  (await selectStepCalls(db, runId).select(CALL).execute()).map(stepCallOf)
+  (await selectStepCalls(db, runId).select(CALL).execute()).map(flowStepTable.readSome)
 
 export const readCallsWithOutputs = async (
   db: Db,
   runId: string,
 ): Promise<StepCallWithOutput[]> => {
   const rows = await selectStepCalls(db, runId).selectAll().execute()
-  return rows.map(row => ({ ...stepCallOf(row), output: outputOf(row) }))
+  return rows.map(flowStepTable.read)
 }
 
 const selectStepCalls = (db: Db, runId: string) =>
@@ -206,11 +205,8 @@ export const readOutputs = async (
     .where('state', 'in', ['done', 'failed'])
     .where('position', 'in', positions)
     .execute()
-  return new Map(rows.map(row => [row.position, outputOf(row)]))
+  return new Map(rows.map(flowStepTable.readSome).map(({ position, output }) => [position, output]))
 }
-
-const outputOf = ({ output_json }: Pick<FlowStepRow, 'output_json'>): unknown =>
-  output_json === null ? undefined : JSON.parse(output_json)
 
 /**
  * Takes the run for this claim of its job, so that earlier claims can write nothing more. Throws
@@ -225,7 +221,7 @@ export const takeRun = async (trx: Trx, runId: string, job: Job): Promise<FlowRu
     .returningAll()
     .executeTakeFirst()
   if (row === undefined) throw createLostError()
-  return runOf(row)
+  return flowRunTable.read(row)
 }
 
 /**
@@ -236,13 +232,13 @@ export const writeRun = async (
   trx: Trx,
   { id }: Pick<FlowRun, 'id'>,
   fence: number,
-  change: Partial<Pick<FlowRunRow, 'state' | 'reason'>>,
+  change: Partial<Pick<FlowRun, 'state' | 'reason'>>,
   now: number,
 ): Promise<void> => {
-  const ended = change.state !== undefined && hasEnded({ state: change.state as RunState })
+  const ended = change.state !== undefined && hasEnded({ state: change.state })
   let query = trx
     .updateTable('flow_runs')
-    .set({ ...change, changed_at: now, ...(ended ? { ended_at: now } : {}) })
+    .set(flowRunTable.writeSome({ ...change, changedAt: now, ...(ended ? { endedAt: now } : {}) }))
     .where('id', '=', id)
     .where('fence', '=', fence)
   if (change.state === 'done') query = query.where('cancelled', '=', 0)
@@ -251,7 +247,8 @@ export const writeRun = async (
 }
 
 /** Adds a call of a run, or replaces what is stored of it. */
-export const writeStepCall = async (trx: Trx, row: FlowStepRow): Promise<void> => {
+export const writeStepCall = async (trx: Trx, call: StepCallWithOutput): Promise<void> => {
+  const row = flowStepTable.write(call)
   await trx
     .insertInto('flow_steps')
     .values(row)

@@ -87,7 +87,7 @@ export const runViewOf = (run: RunSummary): z.input<typeof RunView> => ({
   state: run.state,
   reason: run.reason ?? null,
   job_id: run.jobId,
-  cancelled: run.isCancelled,
+  cancelled: run.cancelled,
   created_at: iso(run.createdAt),
   changed_at: iso(run.changedAt),
   ended_at: isoOrNull(run.endedAt),
@@ -102,12 +102,12 @@ export const runDetailsOf = (
   ...runViewOf(run),
   calls: calls.map(call => {
     const step = run.steps[call.position]
-    const skill = call.isUndo ? step?.compensate?.skill : step?.skill
+    const skill = call.undo ? step?.compensate?.skill : step?.skill
     const fault = skill === undefined ? undefined : findAccessFault(skill)
     return {
       step_id: step?.id ?? '',
       skill: skill ?? null,
-      is_compensation: call.isUndo,
+      is_compensation: call.undo,
       state: call.state,
       gate_request_id: call.gateRequestId ?? null,
       task_id: call.taskId ?? null,

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import t, { type Test } from 'tap'
 import { createUsage } from '../../../../coordinator/access/quota/usage.ts'
 import { queryUsage } from '../../../../coordinator/access/quota/usage-query.ts'
-import { runOf } from '../../../../coordinator/agents/flows/run.ts'
+import { flowRunTable } from '../../../../coordinator/agents/flows/flow-run.table.ts'
 import { rampUpOf } from '../../../../coordinator/fleet/rampup/ramp-up.ts'
 import type { StoreEngine } from '../../../../coordinator/kernel/store/engine.ts'
 import { ledgerMigrations } from '../../../../coordinator/kernel/store/migrations.ts'
@@ -104,7 +104,7 @@ const testFlowTables = async (
       .values({ ...common, ...times, ...stage, ...health, id: 'ramp_1', state: 'running' })
       .execute()
     const rows = await trx.selectFrom('flow_runs').selectAll().execute()
-    t.match(rows.map(runOf), [{ id: 'run_1', createdAt: 1e13 }])
+    t.match(rows.map(flowRunTable.read), [{ id: 'run_1', createdAt: 1e13 }])
     const rampUps = await trx.selectFrom('ramp_ups').selectAll().execute()
     t.match(rampUps.map(rampUpOf), [{ lostSince: 1e13, errorsBeforePercent: 12.25 }])
   })
