@@ -1,12 +1,11 @@
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { cancelLane } from '../../kernel/queue/job-lanes.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
-import type { WebhookRow } from './webhook.table.ts'
-import { webhookLaneOf } from './webhook.ts'
+import { webhookTable } from './webhook.table.ts'
+import { type Webhook, webhookLaneOf } from './webhook.ts'
 
-/** Columns that a report about a webhook names. */
-export const REPORTED = ['id', 'tenant_id', 'url'] as const
-type DisabledWebhook = Pick<WebhookRow, (typeof REPORTED)[number]>
+/** What a report about a webhook names. */
+type DisabledWebhook = Pick<Webhook, 'id' | 'tenantId' | 'url'>
 
 /** Disables a webhook within a transaction, unless it is disabled, and reports that. */
 export type DisableWebhook = (
@@ -28,11 +27,17 @@ const BY_COORDINATOR: Actor = { actor: 'coordinator' }
 export const createDisableWebhook =
   ({ announce, now }: DisableParts): DisableWebhook =>
   async (trx, webhook, reason) => {
-    const { id, tenant_id, url } = webhook
+    const { id, tenantId, url } = webhook
     const at = now()
+    const disabled = {
+      disabledAt: at,
+      disabledReason: reason,
+      slowedAt: undefined,
+      changedAt: at,
+    }
     const { numUpdatedRows } = await trx
       .updateTable('webhooks')
-      .set({ disabled_at: at, disabled_reason: reason, slowed_at: null, changed_at: at })
+      .set(webhookTable.writeSome(disabled))
       .where('id', '=', id)
       .where('disabled_at', 'is', null)
       .executeTakeFirst()
@@ -41,7 +46,7 @@ export const createDisableWebhook =
     await appendAudit(trx, {
       ...BY_COORDINATOR,
       at,
-      tenant: tenant_id,
+      tenant: tenantId,
       action: 'webhook.disable',
       subject: id,
       outcome: 'done',

@@ -6,7 +6,7 @@ import type { Queue } from '../../kernel/queue/queue.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import { moveCursor, readCursor } from './cursor.ts'
-import { REPORTED } from './disable.ts'
+import { webhookTable } from './webhook.table.ts'
 import { isGoingTo, type Webhook } from './webhook.ts'
 import { deliveryJob } from './webhook-delivery.ts'
 import type { WebhookPace } from './webhook-pace.ts'
@@ -101,9 +101,9 @@ export class EventDeliveries {
   async #add(trx: SealedTrx, webhook: Webhook, event: CloudEvent): Promise<void> {
     const { queue, pace } = this.#parts
     const { id, tenantId } = webhook
-    const row = await findActive(trx, id)
-    if (row === undefined || (await isTenantDisabled(trx, tenantId))) return
-    if (await pace.admit(trx, row)) await queue.addWithin(trx, deliveryJob(webhook, event))
+    const current = await findActive(trx, id)
+    if (current === undefined || (await isTenantDisabled(trx, tenantId))) return
+    if (await pace.admit(trx, current)) await queue.addWithin(trx, deliveryJob(webhook, event))
   }
 }
 
@@ -127,10 +127,12 @@ const takeSome = (wanted: readonly WantedEvent[]): readonly WantedEvent[] => {
   return end === -1 ? wanted : wanted.slice(0, end)
 }
 
-const findActive = (trx: SealedTrx, id: string) =>
-  trx
+const findActive = async (trx: SealedTrx, id: string) => {
+  const row = await trx
     .selectFrom('webhooks')
-    .select([...REPORTED, 'slowed_at', 'delivered_at'])
+    .select(['id', 'tenant_id', 'url', 'slowed_at', 'delivered_at'])
     .where('id', '=', id)
     .where('disabled_at', 'is', null)
     .executeTakeFirst()
+  return row && webhookTable.readSome(row)
+}

@@ -59,22 +59,22 @@ export const openWebhooks = (parts: WebhookDomainParts): { views: WebhookViews }
 
 const createAnnounce =
   ({ events, logger }: Pick<WebhookDomainParts, 'events' | 'logger'>): DisableWebhook =>
-  (trx, { id, tenant_id }, reason) => {
+  (trx, { id, tenantId }, reason) => {
     afterCommit(trx, () => logger.warn({ webhook: id, reason }, 'a webhook was disabled'))
-    const data = { tenant_id, reason }
+    const data = { tenant_id: tenantId, reason }
     return events.addWithin(trx, [{ type: 'shoal.webhook.disabled', data, subject: id }])
   }
 
 const createAnnouncePace =
   ({ events, logger }: Pick<WebhookDomainParts, 'events' | 'logger'>): AnnouncePace =>
-  (trx, { id, tenant_id }, change, reason) => {
+  (trx, { id, tenantId }, change, reason) => {
     afterCommit(trx, () =>
       logger.warn(
         { webhook: id, reason },
         `a webhook has ${change === 'slowed' ? 'slowed down' : 'caught up'}`,
       ),
     )
-    const data = { tenant_id, reason }
+    const data = { tenant_id: tenantId, reason }
     return events.addWithin(trx, [{ type: `shoal.webhook.${change}`, data, subject: id }])
   }
 

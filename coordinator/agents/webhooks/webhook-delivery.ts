@@ -14,7 +14,7 @@ import type { SecretSealer } from '../../kernel/signing/sealing.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import type { DisableWebhook } from './disable.ts'
-import type { WebhookRow } from './webhook.table.ts'
+import { webhookTable } from './webhook.table.ts'
 import { type Webhook, webhookLaneOf } from './webhook.ts'
 import type { WebhookPace } from './webhook-pace.ts'
 import type { WebhooksConfig } from './webhooks-config.ts'
@@ -52,15 +52,18 @@ const BUSY = [429, 503]
 export const webhookDelivery = (parts: DeliveryParts): JobKind => {
   const { config, ledger, sender, sealing, now, disable, pace } = parts
 
-  const find = (
+  const find = async (
     db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
     id: string,
-  ): Promise<WebhookRow | undefined> =>
-    db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirst()
+  ): Promise<Webhook | undefined> => {
+    const query = db.selectFrom('webhooks').selectAll().where('id', '=', id)
+    const row = await query.executeTakeFirst()
+    return row && webhookTable.read(row)
+  }
 
-  const secretsOf = ({ id, secret_sealed, previous_sealed, previous_until }: WebhookRow) => {
-    const both = previous_sealed !== null && (previous_until ?? 0) > now()
-    return [secret_sealed, ...(both ? [previous_sealed] : [])].map(each => sealing.open(each, id))
+  const secretsOf = ({ id, secretSealed, previousSealed, previousUntil = 0 }: Webhook) => {
+    const both = previousSealed !== undefined && previousUntil > now()
+    return [secretSealed, ...(both ? [previousSealed] : [])].map(each => sealing.open(each, id))
   }
 
   return defineJobKind({
@@ -72,26 +75,27 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
     announced: false,
 
     run: async ({ webhook_id, event }, { signal }) => {
-      const row = await find(ledger.read, webhook_id)
-      if (row === undefined) throw new JobError('the webhook is gone', { final: true })
-      if (row.disabled_at !== null) throw new JobError('the webhook is disabled', { final: true })
+      const webhook = await find(ledger.read, webhook_id)
+      if (webhook === undefined) throw new JobError('the webhook is gone', { final: true })
+      if (webhook.disabledAt !== undefined)
+        throw new JobError('the webhook is disabled', { final: true })
       // what waits goes out when the tenant comes back
-      if (await isTenantDisabled(ledger.read, row.tenant_id))
+      if (await isTenantDisabled(ledger.read, webhook.tenantId))
         throw new JobError('the tenant is disabled', LATER)
       const body = JSON.stringify(event)
       const timestampSeconds = Math.floor(now() / 1000)
       const headers = {
         'content-type': 'application/cloudevents+json; charset=utf-8',
-        ...signatureHeaders({ id: event.id, timestampSeconds, body }, secretsOf(row)),
+        ...signatureHeaders({ id: event.id, timestampSeconds, body }, secretsOf(webhook)),
       }
-      const message = { url: row.url, headers, body }
+      const message = { url: webhook.url, headers, body }
       const { status, retryAfterSeconds } = await sender.send(message, signal).catch(error => {
         throw asJobFailure(error)
       })
       if (status >= 200 && status < 300) return
       if (status === GONE) {
         const why = 'the target says that it is gone'
-        await ledger.sealed.write(trx => disable(trx, row, why))
+        await ledger.sealed.write(trx => disable(trx, webhook, why))
       }
       throw new JobError(`the target answered ${status}`, {
         final: status === GONE,
@@ -100,18 +104,18 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
     },
 
     onEnd: async ({ webhook_id }, { state }, trx) => {
-      const row = await find(trx, webhook_id)
-      if (row === undefined || row.disabled_at !== null) return undefined
+      const webhook = await find(trx, webhook_id)
+      if (webhook === undefined || webhook.disabledAt !== undefined) return undefined
       const isDone = state === 'done'
-      const dead = isDone ? 0 : row.dead_in_row + 1
+      const dead = isDone ? 0 : webhook.deadInRow + 1
       await trx
         .updateTable('webhooks')
-        .set({ dead_in_row: dead, ...(isDone ? { delivered_at: now() } : {}) })
+        .set(webhookTable.writeSome({ deadInRow: dead, ...(isDone && { deliveredAt: now() }) }))
         .where('id', '=', webhook_id)
         .execute()
-      if (isDone) await pace.noteDelivery(trx, row)
+      if (isDone) await pace.noteDelivery(trx, webhook)
       if (dead < config.disable_after) return undefined
-      await disable(trx, row, `${dead} events in a row were not accepted`)
+      await disable(trx, webhook, `${dead} events in a row were not accepted`)
       return undefined
     },
   })

@@ -9,7 +9,7 @@ import {
   time,
   withDefault,
 } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** An address that events of a tenant are sent to. */
 export const webhookTable = defineTable('webhooks', {
@@ -17,7 +17,8 @@ export const webhookTable = defineTable('webhooks', {
     id: text(),
     tenant_id: reference('tenants'),
     url: text(),
-    types_json: json(z.unknown()),
+    /** Types and families; all when empty. */
+    types_json: json(z.array(z.string())),
     label: text(),
     /** Current secret, encrypted (see `coordinator/kernel/signing/sealing.ts`). */
     secret_sealed: sealed(),
@@ -30,6 +31,7 @@ export const webhookTable = defineTable('webhooks', {
     dead_in_row: integer(),
     /** Number of the newest event when the webhook was created or enabled; it gets later ones. */
     after_seq: withDefault(integer(), 0),
+    /** Time of the last delivered event. */
     delivered_at: optional(time()),
     /** Unix milliseconds since which more events wait for it than it takes; null for others. */
     slowed_at: optional(time()),
@@ -42,8 +44,6 @@ export const webhookTable = defineTable('webhooks', {
     webhooks_tenant: ['tenant_id', 'id'],
   },
 })
-
-export type WebhookRow = RowOf<typeof webhookTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -13,8 +13,8 @@ import type { SecretSealer } from '../../kernel/signing/sealing.ts'
 import { readLastNumber } from '../../kernel/store/sequences.ts'
 import type { SealedTrx, Store } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { WebhookRow } from './webhook.table.ts'
-import { type Webhook, webhookLaneOf, webhookOf } from './webhook.ts'
+import { webhookTable } from './webhook.table.ts'
+import { type Webhook, webhookLaneOf } from './webhook.ts'
 import { deliveryJob } from './webhook-delivery.ts'
 import type { WebhooksConfig } from './webhooks-config.ts'
 
@@ -57,34 +57,34 @@ export class Webhooks {
   /** Throws `invalid_request` for an address that is not allowed, `conflict` for too many. */
   async create(webhook: NewWebhook, scope: WebhookScope, by: Actor): Promise<IssuedWebhook> {
     const { store, now } = this.#parts
-    const { row, secret } = this.#newRow(webhook, scope, by)
+    const { created, secret } = this.#newWebhook(webhook, scope, by)
     await store.ledger.sealed.write(async trx => {
       await this.#requireRoom(trx, scope.tenantId)
-      row.after_seq = await readLastNumber(trx, 'events')
-      await trx.insertInto('webhooks').values(row).execute()
-      await auditWebhook(trx, 'create', row, { ...by, at: now() })
+      created.afterSeq = await readLastNumber(trx, 'events')
+      await trx.insertInto('webhooks').values(webhookTable.write(created)).execute()
+      await auditWebhook(trx, 'create', created, { ...by, at: now() })
     })
-    return { webhook: webhookOf(row), secret }
+    return { webhook: created, secret }
   }
 
-  async get(id: string, { tenantId }: WebhookScope): Promise<Webhook> {
-    return webhookOf(await find(this.#parts.store.ledger.read, id, tenantId))
+  get(id: string, { tenantId }: WebhookScope): Promise<Webhook> {
+    return find(this.#parts.store.ledger.read, id, tenantId)
   }
 
   /** Oldest first. */
   async list({ tenantId }: WebhookScope): Promise<Webhook[]> {
     const query = this.#parts.store.ledger.read.selectFrom('webhooks').selectAll().orderBy('id')
-    return (await query.where('tenant_id', '=', tenantId).execute()).map(webhookOf)
+    return (await query.where('tenant_id', '=', tenantId).execute()).map(webhookTable.read)
   }
 
   /** Creates a new secret; the previous one also signs for a day. */
   async rotate(id: string, scope: WebhookScope, by: Actor): Promise<IssuedWebhook> {
     const { sealing, now } = this.#parts
     const secret = newWebhookSecret()
-    const webhook = await this.#change('rotate', [id, scope, by], row => ({
-      secret_sealed: sealing.seal(secret, row.id),
-      previous_sealed: row.secret_sealed,
-      previous_until: now() + DAY_MS,
+    const webhook = await this.#change('rotate', [id, scope, by], before => ({
+      secretSealed: sealing.seal(secret, id),
+      previousSealed: before.secretSealed,
+      previousUntil: now() + DAY_MS,
     }))
     return { webhook, secret }
   }
@@ -93,27 +93,25 @@ export class Webhooks {
   enable(id: string, scope: WebhookScope, by: Actor): Promise<Webhook> {
     return this.#change('enable', [id, scope, by], async ({ url }, trx) => {
       this.#parts.sender.judge(url)
-      const after_seq = await readLastNumber(trx, 'events')
       return {
-        disabled_at: null,
-        disabled_reason: null,
-        slowed_at: null,
-        dead_in_row: 0,
-        after_seq,
+        disabledAt: undefined,
+        disabledReason: undefined,
+        slowedAt: undefined,
+        deadInRow: 0,
+        afterSeq: await readLastNumber(trx, 'events'),
       }
     })
   }
 
   async delete(id: string, { tenantId }: WebhookScope, by: Actor): Promise<Webhook> {
     const { store, now } = this.#parts
-    const row = await store.ledger.sealed.write(async trx => {
+    return store.ledger.sealed.write(async trx => {
       const found = await find(trx, id, tenantId)
       await cancelLane(trx, webhookLaneOf(id), 'the webhook was deleted', now())
       await trx.deleteFrom('webhooks').where('id', '=', id).execute()
       await auditWebhook(trx, 'delete', found, { ...by, at: now() })
       return found
     })
-    return webhookOf(row)
   }
 
   /** Adds a test event to the queue. Throws `conflict` for a webhook that is disabled. */
@@ -125,10 +123,11 @@ export class Webhooks {
     const { store, queue, now } = this.#parts
     const event = this.#testEvent(id, tenantId)
     const job = await store.ledger.sealed.write(async trx => {
-      const row = await find(trx, id, tenantId)
-      if (row.disabled_at !== null) throw new ShoalError('conflict', `webhook ${id} is disabled`)
-      await auditWebhook(trx, 'test', row, { ...by, at: now() })
-      return queue.addWithin(trx, deliveryJob(webhookOf(row), event))
+      const webhook = await find(trx, id, tenantId)
+      if (webhook.disabledAt !== undefined)
+        throw new ShoalError('conflict', `webhook ${id} is disabled`)
+      await auditWebhook(trx, 'test', webhook, { ...by, at: now() })
+      return queue.addWithin(trx, deliveryJob(webhook, event))
     })
     queue.wake()
     return { eventId: event.id, jobId: job.id }
@@ -137,37 +136,37 @@ export class Webhooks {
   /** Enabled webhooks of all tenants. */
   async active(): Promise<Webhook[]> {
     const query = this.#parts.store.ledger.read.selectFrom('webhooks').selectAll().orderBy('id')
-    return (await query.where('disabled_at', 'is', null).execute()).map(webhookOf)
+    return (await query.where('disabled_at', 'is', null).execute()).map(webhookTable.read)
   }
 
-  #newRow(
+  #newWebhook(
     { url, types, label }: NewWebhook,
     { tenantId }: WebhookScope,
     by: Actor,
-  ): { row: WebhookRow; secret: string } {
+  ): { created: Webhook; secret: string } {
     const { sealing, sender, now } = this.#parts
     const id = newId('wh', now())
     const secret = newWebhookSecret()
-    const row: WebhookRow = {
+    const created: Webhook = {
       id,
-      tenant_id: tenantId,
+      tenantId,
       url: sender.judge(url).url.href,
-      types_json: JSON.stringify(types),
+      types,
       label,
-      secret_sealed: sealing.seal(secret, id),
-      previous_sealed: null,
-      previous_until: null,
-      disabled_at: null,
-      disabled_reason: null,
-      slowed_at: null,
-      dead_in_row: 0,
-      after_seq: 0,
-      delivered_at: null,
-      created_by: by.actor,
-      created_at: now(),
-      changed_at: now(),
+      secretSealed: sealing.seal(secret, id),
+      previousSealed: undefined,
+      previousUntil: undefined,
+      disabledAt: undefined,
+      disabledReason: undefined,
+      slowedAt: undefined,
+      deadInRow: 0,
+      afterSeq: 0,
+      deliveredAt: undefined,
+      createdBy: by.actor,
+      createdAt: now(),
+      changedAt: now(),
     }
-    return { row, secret }
+    return { created, secret }
   }
 
   #testEvent(id: string, tenantId: string): CloudEvent {
@@ -194,42 +193,42 @@ export class Webhooks {
   async #change(
     verb: string,
     [id, { tenantId }, by]: [string, WebhookScope, Actor],
-    change: (row: WebhookRow, trx: SealedTrx) => Partial<WebhookRow> | Promise<Partial<WebhookRow>>,
+    change: (webhook: Webhook, trx: SealedTrx) => Partial<Webhook> | Promise<Partial<Webhook>>,
   ): Promise<Webhook> {
     const { store, now } = this.#parts
-    const after = await store.ledger.sealed.write(async trx => {
+    return store.ledger.sealed.write(async trx => {
       const before = await find(trx, id, tenantId)
-      const row = { ...before, ...(await change(before, trx)), changed_at: now() }
+      const after = { ...before, ...(await change(before, trx)), changedAt: now() }
+      const row = webhookTable.write(after)
       await trx.updateTable('webhooks').set(row).where('id', '=', id).execute()
-      await auditWebhook(trx, verb, row, { ...by, at: now() })
-      return row
+      await auditWebhook(trx, verb, after, { ...by, at: now() })
+      return after
     })
-    return webhookOf(after)
   }
 }
 
 const auditWebhook = (
   trx: SealedTrx,
   verb: string,
-  { id, tenant_id, url, types_json }: WebhookRow,
+  { id, tenantId, url, types }: Webhook,
   by: Actor & { at: number },
 ): Promise<unknown> =>
   appendAudit(trx, {
     ...by,
-    tenant: tenant_id,
+    tenant: tenantId,
     action: `webhook.${verb}`,
     subject: id,
     outcome: 'done',
     // the path of the address may be a secret of the receiver
-    details: { host: new URL(url).host, types: JSON.parse(types_json) },
+    details: { host: new URL(url).host, types },
   })
 
 const find = async (
   db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
   id: string,
   tenantId: string,
-): Promise<WebhookRow> => {
+): Promise<Webhook> => {
   const row = await db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirst()
-  if (row?.tenant_id === tenantId) return row
+  if (row?.tenant_id === tenantId) return webhookTable.read(row)
   throw new ShoalError('not_found', `no webhook ${id}`)
 }
