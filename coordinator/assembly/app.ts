@@ -55,7 +55,7 @@ import { allowedHosts, safety } from '../surfaces/http/safety.ts'
 import { storedResponseRoutes } from '../surfaces/http/stored-response-routes.ts'
 import { mcpRoutes } from '../surfaces/mcp/mcp-routes.ts'
 import { coordinatorMetrics, type Figures } from '../surfaces/metrics/figures.ts'
-import { metricRegistry } from '../surfaces/metrics/registry.ts'
+import { createPrometheusRegistry } from '../surfaces/metrics/prometheus.ts'
 
 /** Everything the surfaces need, as narrow views; tests give fakes. */
 export interface AppParts {
@@ -212,7 +212,9 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   })
   const registry =
     parts.registry ??
-    metricRegistry(coordinatorMetrics({ ...parts, vitals: views.vitals, replicas: views.replicas }))
+    createPrometheusRegistry(
+      coordinatorMetrics({ ...parts, vitals: views.vitals, replicas: views.replicas }),
+    )
   await app.register(metricRoutes, { registry, authorize: pipeline.authorize })
   await app.register(mcpRoutes, {
     operations: [...registered.skills, ...operations].filter(isTool),

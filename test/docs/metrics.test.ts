@@ -6,7 +6,10 @@ import { parse } from 'yaml'
 import { Budgets } from '../../coordinator/kernel/budgets/budgets.ts'
 import { LimitsConfig } from '../../coordinator/kernel/budgets/limits-config.ts'
 import { coordinatorMetrics, createFigures } from '../../coordinator/surfaces/metrics/figures.ts'
-import { addProcessMetrics, metricRegistry } from '../../coordinator/surfaces/metrics/registry.ts'
+import {
+  addProcessMetrics,
+  createPrometheusRegistry,
+} from '../../coordinator/surfaces/metrics/prometheus.ts'
 import { engineMetrics } from '../../daemon/inference/engine-metrics.ts'
 import { cellMetrics } from '../../daemon/metrics/cell-metrics.ts'
 import { prometheusText } from '../../daemon/metrics/prometheus-text.ts'
@@ -72,7 +75,7 @@ t.test('names, units and labels follow the Prometheus conventions', async t => {
 })
 
 t.test('what coordinator and cell expose passes the rules of promtool', async t => {
-  const exposed = await addProcessMetrics(metricRegistry(coordinator)).metrics()
+  const exposed = await addProcessMetrics(createPrometheusRegistry(coordinator)).metrics()
   t.strictSame(lintMetrics(exposed), [])
   t.strictSame(lintMetrics(prometheusText(cell)), [])
   for (const [text, problem] of [

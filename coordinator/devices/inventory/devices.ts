@@ -8,7 +8,7 @@ import { bumpRevision } from '../../kernel/store/revisions.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import { compareByName, type Device } from './device.ts'
-import type { DeviceRegistry } from './device-registry.ts'
+import type { DeviceInventory } from './device-inventory.ts'
 import { putDevices, readDevices } from './device-rows.ts'
 import type { DeviceReadings, DeviceStates } from './device-states.ts'
 import { findDevice, findEveryDevice, findReadDevice, matchEveryDevice } from './find-device.ts'
@@ -16,7 +16,7 @@ import { eventOf } from './judge-device.ts'
 
 interface DevicesParts {
   ledger: Ledger
-  registry: Pick<DeviceRegistry, 'get' | 'list' | 'listByCell'>
+  registry: Pick<DeviceInventory, 'get' | 'list' | 'listByCell'>
   states: Pick<DeviceStates, 'read'>
   fleet: Pick<Fleet, 'cell'>
   events: Pick<Events, 'addWithin'>

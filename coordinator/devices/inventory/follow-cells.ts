@@ -4,15 +4,15 @@ import type { FleetListeners } from '../../fleet/cells/open.ts'
 import { isGone, isPresent } from '../../fleet/cells/presence.ts'
 import type { ToldPresence } from '../../fleet/cells/told-presence.ts'
 import type { Device } from './device.ts'
+import type { DeviceInventory } from './device-inventory.ts'
 import type { DeviceRecorder } from './device-recorder.ts'
-import type { DeviceRegistry } from './device-registry.ts'
 import type { DeviceStates } from './device-states.ts'
 import { listClaims } from './list-claims.ts'
 
 interface FollowParts {
   fleetListeners: Pick<FleetListeners, 'births' | 'removals'>
   toldPresence: Pick<ToldPresence, 'changes'>
-  registry: Pick<DeviceRegistry, 'listByCell'>
+  registry: Pick<DeviceInventory, 'listByCell'>
   recorder: Pick<DeviceRecorder, 'note'>
   states: Pick<DeviceStates, 'keep' | 'forget'>
 }
@@ -41,7 +41,7 @@ export const listAnnounced = ({ announce }: Pick<Cell, 'announce'>): ReadonlySet
 /** True when the store has exactly what the cell announces: then its birth writes nothing. */
 const isAsStored = (
   { id, announce }: Cell,
-  registry: Pick<DeviceRegistry, 'listByCell'>,
+  registry: Pick<DeviceInventory, 'listByCell'>,
 ): boolean => {
   const claims = listClaims(id, announce ?? {}, 0)
   const stored = registry.listByCell(id)

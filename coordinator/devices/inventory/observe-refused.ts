@@ -2,11 +2,11 @@ import type { Observation } from '../../fleet/alerts/alert-rules.ts'
 import type { RefusedDevice } from '../../fleet/broker/admit-devices.ts'
 import type { Cell } from '../../fleet/cells/cell.ts'
 import { isPresent } from '../../fleet/cells/presence.ts'
-import type { DeviceRegistry } from './device-registry.ts'
+import type { DeviceInventory } from './device-inventory.ts'
 
 interface Parts {
   cells: Iterable<Pick<Cell, 'id' | 'presence' | 'announce'>>
-  registry: Pick<DeviceRegistry, 'get'>
+  registry: Pick<DeviceInventory, 'get'>
   /** Devices that the newest birth of a cell was refused. */
   refused: ReadonlyMap<string, readonly RefusedDevice[]>
 }

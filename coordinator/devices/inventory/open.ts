@@ -11,8 +11,8 @@ import type { Events } from '../../kernel/events/bus.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { Store } from '../../kernel/store/store.ts'
+import { DeviceInventory } from './device-inventory.ts'
 import { DeviceRecorder } from './device-recorder.ts'
-import { DeviceRegistry } from './device-registry.ts'
 import { deleteGoneDevices } from './device-rows.ts'
 import type { DeviceSeries } from './device-series.ts'
 import { DeviceStates } from './device-states.ts'
@@ -51,7 +51,7 @@ export const openDevices = async (
 ): Promise<{ devices: Devices; deviceReceiver: DeviceReceiver; views: DeviceViews }> => {
   const { store, fleet, toldPresence, schedules, leaderWork, now } = parts
   const { ledger } = store
-  const registry = new DeviceRegistry(ledger)
+  const registry = new DeviceInventory(ledger)
   await registry.read()
   const states = new DeviceStates(parts.budgets.deviceStates)
   const { recorder, look } = openRecorder(parts, registry)
@@ -77,7 +77,7 @@ export const openDevices = async (
 /** Remembers the refused devices of each cell, which an alert shows while the cell is connected. */
 const openRefused = (
   { alertSources, fleet, fleetListeners, logger }: DeviceDomainParts,
-  registry: DeviceRegistry,
+  registry: DeviceInventory,
 ): DeviceReceiver['onRefused'] => {
   const refused = new Map<string, readonly RefusedDevice[]>()
   alertSources.add(() => observeRefused({ cells: fleet.cells(), registry, refused }))
@@ -91,7 +91,7 @@ const openRefused = (
 }
 
 /** The registry follows what this coordinator records, and what others do. */
-const openRecorder = (parts: DeviceDomainParts, registry: DeviceRegistry) => {
+const openRecorder = (parts: DeviceDomainParts, registry: DeviceInventory) => {
   const { store, fleet, toldPresence, stack, logger } = parts
   const changes = followChanges({
     subscribe: listener => store.revisions.onChange('devices', listener),

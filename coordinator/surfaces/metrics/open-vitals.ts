@@ -6,7 +6,7 @@ import type { Leader } from '../../kernel/leader/leader.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { StoreProbe } from '../../kernel/store/probe.ts'
 import { coordinatorMetrics, type Figures } from './figures.ts'
-import { addProcessMetrics, metricRegistry } from './registry.ts'
+import { addProcessMetrics, createPrometheusRegistry } from './prometheus.ts'
 import { createVitals, type Vitals } from './vitals.ts'
 
 /** Health of the coordinator process. */
@@ -44,6 +44,6 @@ export const openVitals = (parts: VitalParts): { registry: Registry; views: Vita
     vitals,
     replicas: { live: () => replicas.live(), isLeader: () => leader.isLeader() },
   }
-  const registry = addProcessMetrics(metricRegistry(coordinatorMetrics(sources)))
+  const registry = addProcessMetrics(createPrometheusRegistry(coordinatorMetrics(sources)))
   return { registry, views: { vitals } }
 }

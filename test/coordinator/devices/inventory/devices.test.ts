@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Device } from '../../../../coordinator/devices/inventory/device.ts'
+import { DeviceInventory } from '../../../../coordinator/devices/inventory/device-inventory.ts'
 import { DeviceRecorder } from '../../../../coordinator/devices/inventory/device-recorder.ts'
-import { DeviceRegistry } from '../../../../coordinator/devices/inventory/device-registry.ts'
 import { DeviceSeries } from '../../../../coordinator/devices/inventory/device-series.ts'
 import { DeviceStates } from '../../../../coordinator/devices/inventory/device-states.ts'
 import {
@@ -34,7 +34,7 @@ const openReplica = async (t: Test, place: StorePlace, name: string) => {
   const store = await openStore(place, { pollMilliseconds: 0 })
   const source = `/shoal/${name}`
   const events = await EventLog.open({ store, source, kept: 100, logger: silent, now: Date.now })
-  const registry = new DeviceRegistry(store.ledger)
+  const registry = new DeviceInventory(store.ledger)
   await registry.read()
   const births = new Map<string, Announce>()
   const recorder = new DeviceRecorder({

@@ -14,8 +14,8 @@ import {
   metricsServer,
   openMetricsPort,
 } from '../../../../coordinator/surfaces/metrics/metrics-port.ts'
+import { createPrometheusRegistry } from '../../../../coordinator/surfaces/metrics/prometheus.ts'
 import { createQuotaFigures } from '../../../../coordinator/surfaces/metrics/quota-figures.ts'
-import { metricRegistry } from '../../../../coordinator/surfaces/metrics/registry.ts'
 import { createStoreFigures } from '../../../../coordinator/surfaces/metrics/store-figures.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { appWith, views } from '../../../support/app.ts'
@@ -228,7 +228,7 @@ const flood = (response: Parameters<CellHandler>[1]): void => {
 
 t.test('the port on loopback needs no key and refuses other addresses', async t => {
   const figures = createBrokerFigures()
-  const registry = metricRegistry(figures.metrics)
+  const registry = createPrometheusRegistry(figures.metrics)
   t.equal(await openMetricsPort(0, registry), undefined)
   const server = metricsServer(registry).listen(0, '127.0.0.1')
   t.teardown(() => server.close())

@@ -4,7 +4,7 @@ import type { Device } from './device.ts'
 import { readChangedDevices } from './device-rows.ts'
 
 /** The devices of the fleet in memory, as the store has them. */
-export class DeviceRegistry {
+export class DeviceInventory {
   readonly #ledger: Pick<Ledger, 'read'>
   readonly #devices = new Map<string, Device>()
   readonly #byCell = new Map<string, Set<string>>()

@@ -5,7 +5,7 @@ import type { Metric } from '../../../shared/metrics/metric.ts'
  * Our metrics in a registry of prom-client. They are kept as plain numbers and read when somebody
  * asks, so that counting costs a request next to nothing.
  */
-export const metricRegistry = (metrics: readonly Metric[]): Registry => {
+export const createPrometheusRegistry = (metrics: readonly Metric[]): Registry => {
   const registry = new Registry()
   for (const metric of metrics) registry.registerMetric(toPromMetric(metric))
   return registry
