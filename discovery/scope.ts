@@ -33,12 +33,14 @@ export const createOutOfScopeError = (target: string): ShoalError =>
   new ShoalError(
     'scope_denied',
     `${target} is outside the scope of discovery; an operator may add it: shoal discover scope add ${target}`,
+    { reason: 'discovery_scope', next: `shoal discover scope add ${target}` },
   )
 
 export const createForbiddenError = (target: string): ShoalError =>
   new ShoalError(
     'scope_denied',
     `discovery never contacts ${target}: it is of a metadata service, a container bridge, or no single host`,
+    { reason: 'discovery_scope' },
   )
 
 /** True for an address that no entry, also not that of a name, can allow. */

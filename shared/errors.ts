@@ -1,3 +1,5 @@
+import { type ErrorReason, isErrorReason } from './error-reasons.ts'
+
 /**
  * Every error that crosses a module border, with its projection onto each surface: the HTTP status,
  * the JSON-RPC code (shoal's own are -32099..-32080), the exit code of a program (sysexits.h) and
@@ -43,11 +45,19 @@ const table = {
 
 export type ErrorCode = keyof typeof table
 
-interface ErrorOptions {
+/** Members of an error beside its code and message. */
+export interface ErrorDetails {
   /** Path of the invalid input field: `messages.0.content`. */
   param?: string
   /** Whole seconds the caller should wait; becomes the Retry-After header. */
   retryAfterSeconds?: number
+  /** Finer cause than the code. */
+  reason?: ErrorReason
+  /** Command line or link that leads on: `shoal gates approve gate_1`. */
+  next?: string
+}
+
+interface ErrorOptions extends ErrorDetails {
   cause?: unknown
 }
 
@@ -56,6 +66,8 @@ export class ShoalError extends Error {
   readonly code: ErrorCode
   readonly param: string | undefined
   readonly retryAfterSeconds: number | undefined
+  readonly reason: ErrorReason | undefined
+  readonly next: string | undefined
 
   constructor(code: ErrorCode, message: string, options: ErrorOptions = {}) {
     super(message, options.cause === undefined ? {} : { cause: options.cause })
@@ -63,8 +75,34 @@ export class ShoalError extends Error {
     this.code = code
     this.param = options.param
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.reason = options.reason
+    this.next = options.next
   }
 }
+
+/** Details of an error, for another error that passes it on. */
+export const detailsOf = ({
+  param,
+  retryAfterSeconds,
+  reason,
+  next,
+}: ShoalError): ErrorDetails => ({
+  ...(param !== undefined && { param }),
+  ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  ...(reason !== undefined && { reason }),
+  ...(next !== undefined && { next }),
+})
+
+/** Details in an error body that came over the wire; those of an unknown form are left out. */
+export const detailsIn = (body: {
+  param?: unknown
+  reason?: unknown
+  next?: unknown
+}): ErrorDetails => ({
+  ...(typeof body.param === 'string' && { param: body.param }),
+  ...(isErrorReason(body.reason) && { reason: body.reason }),
+  ...(typeof body.next === 'string' && { next: body.next }),
+})
 
 /** Codes of errors that end a program, or that occur before the coordinator answers. */
 const PROGRAMS: readonly string[] = [
@@ -96,10 +134,26 @@ export const retryAfterOf = (error: ShoalError): number | undefined => {
   return [429, 503].includes(httpStatus(error.code)) ? 5 : undefined
 }
 
-/** OpenAI's error body; all four keys are always present (openai/openai-openapi, schema Error). */
+/**
+ * OpenAI's error body; its four keys are always present (openai/openai-openapi, schema Error), `reason`
+ * and `next` where there is one.
+ */
 export interface ErrorBody {
-  error: { message: string; type: string; param: string | null; code: string }
+  error: {
+    message: string
+    type: string
+    param: string | null
+    code: string
+    reason?: string
+    next?: string
+  }
 }
+
+/** `reason` and `next` of an error, as members of its body; empty for an error without them. */
+export const onwardOf = ({ reason, next }: ShoalError): { reason?: string; next?: string } => ({
+  ...(reason !== undefined && { reason }),
+  ...(next !== undefined && { next }),
+})
 
 export const errorBody = (error: ShoalError): ErrorBody => ({
   error: {
@@ -107,5 +161,6 @@ export const errorBody = (error: ShoalError): ErrorBody => ({
     type: table[error.code].type,
     param: error.param ?? null,
     code: error.code,
+    ...onwardOf(error),
   },
 })

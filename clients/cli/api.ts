@@ -1,4 +1,4 @@
-import { type ErrorBody, isErrorCode, ShoalError } from '../../shared/errors.ts'
+import { detailsIn, type ErrorBody, isErrorCode, ShoalError } from '../../shared/errors.ts'
 import { type HttpReply, type HttpRequest, sendRequest } from './send-request.ts'
 import { createCoordinatorUnreachableError, NotCoordinator } from './unreachable.ts'
 
@@ -218,7 +218,9 @@ const errorOf = async (response: HttpReply, key: string | undefined): Promise<Sh
 }
 
 interface Failure {
-  error?: Partial<ErrorBody['error']> & { data?: { code?: unknown } }
+  error?: Partial<ErrorBody['error']> & {
+    data?: { code?: unknown; reason?: unknown; next?: unknown }
+  }
 }
 
 const fromBody = (
@@ -226,7 +228,7 @@ const fromBody = (
   { status, headers, url }: HttpReply,
   key: string | undefined,
 ): ShoalError => {
-  const { message, param, ...error } = (body as Failure | undefined)?.error ?? {}
+  const { message, ...error } = (body as Failure | undefined)?.error ?? {}
   // an error of JSON-RPC has a number, and the code beside it
   const code = error.data?.code ?? error.code
   if (!isErrorCode(code) && !headers.has('x-shoal-version')) return new NotCoordinator(url)
@@ -234,7 +236,7 @@ const fromBody = (
     return new ShoalError('internal', `the coordinator answered with status ${status}`)
   const seconds = Number(headers.get('retry-after') ?? Number.NaN)
   return new ShoalError(code, withoutKey(String(message ?? code), key), {
-    ...(typeof param === 'string' ? { param } : {}),
+    ...detailsIn({ ...error, ...error.data }),
     ...(Number.isFinite(seconds) ? { retryAfterSeconds: seconds } : {}),
   })
 }

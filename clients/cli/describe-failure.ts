@@ -6,7 +6,7 @@ import { argumentTerm, groupOf, pathOf, quoteWord } from './command-example.ts'
 import { helpForField } from './field-help.ts'
 import { pointToCommand } from './foreign-words.ts'
 import { listOf } from './known-ids.ts'
-import { nextStep, pendingRequest, type SettingsInUse } from './next-step.ts'
+import { nextStep, type SettingsInUse } from './next-step.ts'
 
 /** Context of a failed command. */
 export interface Scene extends SettingsInUse {
@@ -52,8 +52,8 @@ const toYaml = (members: object): string =>
     .join('')
 
 /** Exit code of an error; waiting for an approval can be retried, unlike other refusals. */
-const exitOfError = ({ code, message }: ShoalError): number =>
-  exitCode(code === 'forbidden' && pendingRequest(message) !== undefined ? 'client_closed' : code)
+const exitOfError = ({ code, reason }: ShoalError): number =>
+  exitCode(reason === 'approval_pending' ? 'client_closed' : code)
 
 /** Any other error is a fault of this program or of the answer it received. */
 const toShoalError = (error: unknown): ShoalError =>
@@ -73,7 +73,6 @@ const stepsOf = (error: ShoalError, scene: Scene): string[] => {
     gateStep(error, scene.command) ??
     listStep(error, scene.command) ??
     showStep(error, scene.command) ??
-    revealedStep(error, scene.command) ??
     nextStep(error, scene)
   return [...helpForField(scene.command, error.param), ...(step === undefined ? [] : [step])]
 }
@@ -104,14 +103,8 @@ const listStep = ({ code, param }: ShoalError, command: Command): string | undef
 }
 
 /** Command that shows the state of an object, for a conflict with that state. */
-const showStep = ({ code, message }: ShoalError, command: Command): string | undefined => {
-  if (code !== 'conflict') return undefined
-  const stop = heldBy(message)
-  if (stop !== undefined)
-    return `shoal devices estops lists the stops; a person releases this one with: shoal release ${stop}`
-  if (/ matches \d+ devices: /.test(message)) return 'shoal devices list shows their names and ids'
-  // the message names the command itself, maybe for another object than the arguments do
-  if (/[;,] shoal [a-z]+ show /.test(message)) return undefined
+const showStep = ({ code, reason }: ShoalError, command: Command): string | undefined => {
+  if (code !== 'conflict' || reason !== undefined) return undefined
   const show = showLine(command)
   return show === undefined ? undefined : `${show} shows its state`
 }
@@ -136,16 +129,6 @@ const parameterStep = ({ code, param }: ShoalError, command: Command): string | 
   const show = code === 'invalid_request' && isOwn ? showLine(command) : undefined
   return show === undefined ? undefined : `${show} lists its commands and their parameters`
 }
-
-/** Id of the e-stop that an error reports as holding a device. */
-const heldBy = (message: string): string | undefined =>
-  /^e-stop (est_\w+) holds /.exec(message)?.[1]
-
-/** Explains why a second reveal of a key fails. */
-const revealedStep = ({ code, message }: ShoalError, command: Command): string | undefined =>
-  code === 'forbidden' && / is consumed$/.test(message) && pathOf(command) === 'shoal keys reveal'
-    ? 'the key was already shown; it cannot be shown again'
-    : undefined
 
 const rootOf = (command: Command): Command =>
   command.parent === null ? command : rootOf(command.parent)

@@ -1,3 +1,4 @@
+import { ERROR_REASONS, type ErrorReason } from '../../shared/error-reasons.ts'
 import type { ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import { exitOfCommand, isSentCommand, type SentCommand, waitForCommand } from './sent-command.ts'
@@ -22,19 +23,6 @@ const steps: Partial<Record<ErrorCode, Step>> = {
       'set SHOAL_KEY to another one, or shoal login'
     )
   },
-  // much is forbidden that no other role would allow
-  forbidden: ({ message }) => {
-    if (message.includes(' one of the roles '))
-      return 'use a key with one of these roles; an operator can issue one'
-    if (message.includes(' role ')) return 'use a key with that role; an operator can issue one'
-    const pending = pendingRequest(message)
-    if (pending !== undefined) return `it waits for approval; ${approvalStep(pending)}`
-    if (message.includes('not the one that was approved'))
-      return 'send the plan as it was approved, or ask for approval of this one'
-    return /^request \S+ is (consumed|expired|superseded|withdrawn)/.test(message)
-      ? 'an approval can be used once, before it expires: request another one'
-      : undefined
-  },
   tenant_forbidden: 'leave --tenant and SHOAL_TENANT out, or use a key of that tenant',
   tier_exceeded: 'wait for the next month, or use a key of a larger tier',
   not_found: 'the list command of the same group lists the existing ids',
@@ -49,25 +37,12 @@ const steps: Partial<Record<ErrorCode, Step>> = {
   payload_too_large: 'send less at a time',
   host_not_allowed: 'add the name in the address to http.allowed_hosts of the coordinator',
   request_timeout: 'try again; shoal health shows the state of the service',
-  cell_unavailable: ({ message }) =>
-    message.includes('shoal models show ')
-      ? undefined
-      : 'shoal health shows how many cells and models are available',
+  cell_unavailable: 'shoal health shows how many cells and models are available',
   store_unavailable: 'see the log of the coordinator for the fault of its store',
-  upstream_unavailable: ({ message, retryAfterSeconds = 60 }) =>
-    message.includes('upstreams.egress is off')
-      ? 'shoal upstreams verify shows which outside sources the coordinator may ask'
-      : `an outside source does not answer; try again in ${retryAfterSeconds} s`,
-  // discovery names the command that adds the target
-  scope_denied: ({ message }) =>
-    message.includes('discovery')
-      ? undefined
-      : 'devices.scope in the configuration of the cell names what it may contact',
-  // a cell reports brokers of its site, the coordinator its own
-  broker_unavailable: ({ message }) =>
-    message.startsWith('cell ')
-      ? 'check that this broker runs at this address; shoal mqtt brokers lists the configured ones'
-      : 'start the broker that the coordinator is configured for, or check its log',
+  upstream_unavailable: ({ retryAfterSeconds = 60 }) =>
+    `an outside source does not answer; try again in ${retryAfterSeconds} s`,
+  scope_denied: 'devices.scope in the configuration of the cell names what it may contact',
+  broker_unavailable: 'start the broker that the coordinator is configured for, or check its log',
   audit_broken: 'shoal audit verify shows where; nothing is written until this is resolved',
   internal: 'see the log of the coordinator, or run shoal doctor',
   // with an address in hand it is about that; without, the profile has none
@@ -80,16 +55,20 @@ const steps: Partial<Record<ErrorCode, Step>> = {
 
 /** Suggestion for the user; undefined where the message is sufficient. */
 export const nextStep = (error: ShoalError, about: SettingsInUse = {}): string | undefined => {
-  const { code, retryAfterSeconds } = error
+  const { code, reason, next, retryAfterSeconds } = error
+  if (reason !== undefined) return reasonStep(reason, next)
+  if (next !== undefined) return `next: ${escapeHidden(next)}`
   if (code === 'rate_limited' || code === 'draining')
     return `try again in ${retryAfterSeconds ?? 1} s`
   const step = steps[code]
   return typeof step === 'function' ? step(error, about) : step
 }
 
-/** Id of the gate request that an error reports as not yet approved. */
-export const pendingRequest = (message: string): string | undefined =>
-  /^request (\S+) is pending$/.exec(message)?.[1]
+/** Advice for a reason, followed by the stated next step; undefined where the message says it all. */
+const reasonStep = (reason: ErrorReason, next: string | undefined): string | undefined => {
+  const { advice } = ERROR_REASONS[reason]
+  return next === undefined ? advice : advice && `${advice}: ${escapeHidden(next)}`
+}
 
 /** Suggestion for a request that waits for approval. */
 export const approvalStep = (requestId: string): string =>

@@ -17,7 +17,7 @@ const KIND = /^[a-z]+[_.]/
 
 const MAX_CANDIDATES = 10
 
-/** A body field that holds an id by its name, where a refusal names the value alone. */
+/** A body field that holds an id by its name, where a refusal names no field. */
 const ID_FIELD = /_id$|^cell$/
 
 /** True for a refusal after which the typed ids are looked up: nothing has happened by then. */
@@ -34,17 +34,12 @@ export const isUnknownId = (
 const UNKNOWN: readonly ErrorCode[] = ['not_found', 'model_not_found', 'invalid_model']
 
 /**
- * Fields that a refusal is about: the one that it names, else those for ids whose value it quotes.
- * Other fields hold new values, such as the name of an object that is being created.
+ * Fields that a refusal is about: the one that it names, else those for ids. Other fields hold new
+ * values, such as the name of an object that is being created.
  */
-export const listRefusedFields = (
-  { param, message }: ShoalError,
-  { fields }: TypedInput,
-): string[] => {
+export const listRefusedFields = ({ param }: ShoalError, { fields }: TypedInput): string[] => {
   if (param !== undefined) return Object.keys(fields).filter(name => name === param)
-  return Object.keys(fields).filter(
-    name => ID_FIELD.test(name) && message.includes(String(fields[name])),
-  )
+  return Object.keys(fields).filter(name => ID_FIELD.test(name))
 }
 
 /**

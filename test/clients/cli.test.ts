@@ -538,9 +538,10 @@ const startProgram = async (t: Test) => {
 }
 
 t.test('only a missing role suggests another key', async t => {
-  const step = (message: string) => nextStep(new ShoalError('forbidden', message))
-  t.match(step('this call needs a key with the role reviewer'), /another key|that role/)
-  t.equal(step('you cannot decide on your own request; ask another approver'), undefined)
+  const message = 'this call needs a key with the role reviewer'
+  const refused = new ShoalError('forbidden', message, { reason: 'role_required' })
+  t.match(nextStep(refused), /use a key with one of these roles/)
+  t.equal(nextStep(new ShoalError('forbidden', message)), undefined)
 })
 
 t.test('the program', async t => {

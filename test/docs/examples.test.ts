@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { EXIT } from '../../bin/up/launch-error.ts'
+import { ERROR_REASONS } from '../../shared/error-reasons.ts'
 import { errorCodes, exitCode, httpStatus, isForPrograms } from '../../shared/errors.ts'
 import { TOPICS } from '../../shared/wire/topics.ts'
 import { startDocumented, testExamples } from '../support/documented-service.ts'
@@ -64,6 +65,12 @@ t.test('docs/api.md lists every error that a client can meet, with its status', 
   const text = read('docs/api.md')
   for (const code of errorCodes.filter(code => !isForPrograms(code)))
     t.match(text, new RegExp(`\\| ${httpStatus(code)} \\|.*\`${code}\``), code)
+})
+
+t.test('docs/api.md lists every reason of an error, with its code and meaning', async t => {
+  const text = read('docs/api.md')
+  for (const [reason, { code, about }] of Object.entries(ERROR_REASONS))
+    t.ok(text.includes(`| \`${reason}\` | \`${code}\` | ${about} |`), reason)
 })
 
 t.test('docs/protocol.md lists every topic as in the table', async t => {

@@ -9,6 +9,7 @@ class ShoalError(Exception):
     """An error response, or no response at all. Decide by `code`, never by the message.
 
     `status` is 0 and `code` is `coordinator_unavailable` when nothing answered.
+    `reason` is a finer cause, and `next` a command line or link that leads on, where there is one.
     `retry_after_seconds` is set when the coordinator said how long to wait.
     """
 
@@ -20,6 +21,8 @@ class ShoalError(Exception):
         param: Optional[str] = None,
         retry_after_seconds: Optional[float] = None,
         request_id: Optional[str] = None,
+        reason: Optional[str] = None,
+        next: Optional[str] = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -28,6 +31,8 @@ class ShoalError(Exception):
         self.param = param
         self.retry_after_seconds = retry_after_seconds
         self.request_id = request_id
+        self.reason = reason
+        self.next = next
 
     def __str__(self) -> str:
         return f"{self.message} ({self.code})"

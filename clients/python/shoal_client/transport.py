@@ -143,14 +143,21 @@ def _refusal(response: http.client.HTTPResponse) -> ShoalError:
     try:
         error: Dict[str, Any] = read_json(response)["error"]
         code, message = str(error["code"]), str(error["message"])
-        param = error.get("param")
     except (ShoalError, KeyError, TypeError):
-        code, message, param = "internal", f"the coordinator answered {response.status}", None
+        error = {}
+        code, message = "internal", f"the coordinator answered {response.status}"
     return ShoalError(
         code,
         message,
         response.status,
-        param if isinstance(param, str) else None,
+        text_of(error, "param"),
         retry_after_seconds(response.getheader("retry-after")),
         response.getheader("x-request-id"),
+        text_of(error, "reason"),
+        text_of(error, "next"),
     )
+
+
+def text_of(error: Mapping[str, Any], name: str) -> Optional[str]:
+    value = error.get(name)
+    return value if isinstance(value, str) else None

@@ -6,6 +6,10 @@ export interface ShoalErrorFields {
   /** Wait requested by the coordinator, in seconds. */
   retryAfterSeconds?: number | undefined
   requestId?: string | undefined
+  /** Finer cause than the code: `approval_pending`. */
+  reason?: string | undefined
+  /** Command line or link that leads on. */
+  next?: string | undefined
   cause?: unknown
 }
 
@@ -16,6 +20,8 @@ export class ShoalError extends Error {
   readonly param: string | undefined
   readonly retryAfterSeconds: number | undefined
   readonly requestId: string | undefined
+  readonly reason: string | undefined
+  readonly next: string | undefined
 
   constructor(code: string, message: string, fields: ShoalErrorFields = {}) {
     super(message, fields.cause === undefined ? {} : { cause: fields.cause })
@@ -25,6 +31,8 @@ export class ShoalError extends Error {
     this.param = fields.param
     this.retryAfterSeconds = fields.retryAfterSeconds
     this.requestId = fields.requestId
+    this.reason = fields.reason
+    this.next = fields.next
   }
 }
 

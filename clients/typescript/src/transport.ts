@@ -91,17 +91,27 @@ const REDIRECT = 302
 const errorOf = async (answer: TimedBody): Promise<ShoalError> => {
   const { status, headers } = answer.response
   const body = await jsonOf<{
-    error?: { code?: string; message?: string; param?: string | null }
+    error?: {
+      code?: string
+      message?: string
+      param?: string | null
+      reason?: string
+      next?: string
+    }
   } | null>(answer).catch(() => undefined)
   const shown = status === 0 ? REDIRECT : status
   const {
     code = 'internal',
     message = `the coordinator answered ${shown}`,
     param,
+    reason,
+    next,
   } = body?.error ?? {}
   return new ShoalError(code, message, {
     status: shown,
     param: param ?? undefined,
+    reason,
+    next,
     retryAfterSeconds: parseRetryAfter(headers.get('retry-after'), Date.now()),
     requestId: headers.get('x-request-id') ?? undefined,
   })

@@ -25,6 +25,7 @@ import {
   approveRequest,
   type RequestChange,
   rejectRequest,
+  type UseFault,
   useFault,
   withdrawRequest,
 } from './rules.ts'
@@ -37,6 +38,8 @@ interface GateKeeperParts extends ChangeParts {
   readonly definitions: Definitions
   signer: Signer
 }
+
+const USED_BEFORE: UseFault = { message: 'it was used before', reason: 'approval_used' }
 
 /**
  * Gates: requests bound to one exact plan, decided by people, used once. All state is in the
@@ -153,7 +156,7 @@ export class GateKeeper {
       return { found, after }
     })
     if (outcome.after !== undefined) return outcome.after
-    const fault = outcome.fault ?? 'it was used before'
+    const fault = outcome.fault ?? USED_BEFORE
     throw await auditRefusal(store.ledger, outcome.found, fault, caller.by, now())
   }
 
@@ -200,8 +203,8 @@ export class GateKeeper {
     found: GateRequest,
     { person }: Caller,
     hash: string,
-  ): Promise<string | undefined> {
-    if (person.personId !== found.requesterId) return 'only the requester can use it'
+  ): Promise<UseFault | undefined> {
+    if (person.personId !== found.requesterId) return { message: 'only the requester can use it' }
     const now = this.#parts.now()
     return useFault(found, this.#find(found.gateId), {
       planHash: hash,

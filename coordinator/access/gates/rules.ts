@@ -1,7 +1,8 @@
-import { ShoalError } from '../../../shared/errors.ts'
+import type { ErrorReason } from '../../../shared/error-reasons.ts'
+import { type ErrorDetails, ShoalError } from '../../../shared/errors.ts'
 import { MAX_APPROVERS } from '../../../shared/wire/approval.ts'
 import type { GatePerson } from '../../kernel/declaration/caller.ts'
-import type { GateRequest, Vote } from '../../kernel/declaration/gate-request.ts'
+import type { GateRequest, RequestState, Vote } from '../../kernel/declaration/gate-request.ts'
 import { OPERATOR_ROLES } from '../../kernel/declaration/key.ts'
 import type { GateDefinition } from './definition.ts'
 import { approvalEnd, stateAt } from './request.ts'
@@ -102,6 +103,11 @@ export const withdrawRequest = (
   return { state: 'withdrawn', reason: 'withdrawn by the requester' }
 }
 
+/** Why an approval cannot be used, with the details of the error. */
+export interface UseFault extends Pick<ErrorDetails, 'reason' | 'next'> {
+  message: string
+}
+
 /** Facts at the moment of use, read again. */
 interface UseFacts {
   /** Hash of the plan that is about to run. */
@@ -119,20 +125,38 @@ export const useFault = (
   request: GateRequest,
   definition: GateDefinition | undefined,
   { planHash, rolesNow, now }: UseFacts,
-): string | undefined => {
+): UseFault | undefined => {
   const state = stateAt(request, now)
-  if (state !== 'approved') {
-    const why = request.reason === undefined ? '' : ` (${request.reason})`
-    return `request ${request.id} is ${state}${why}`
-  }
-  if (planHash !== request.planHash) return 'the plan is not the one that was approved'
+  if (state !== 'approved') return stateFault(request, state)
+  if (planHash !== request.planHash)
+    return { message: 'the plan is not the one that was approved', reason: 'approval_other_plan' }
   const changed = rulesFault(request, definition)
-  if (changed !== undefined || definition === undefined) return changed
+  if (changed !== undefined || definition === undefined)
+    return changed === undefined ? undefined : { message: changed }
   const still = request.votes
     .filter(({ decision, personId }) => decision === 'approve' && personId !== request.requesterId)
     .map(vote => ({ ...vote, roles: rolesNow.get(vote.keyId) ?? [] }))
-  if (!areSeatsFilled(definition.approvals, still)) return 'who approved may no longer approve'
+  if (!areSeatsFilled(definition.approvals, still))
+    return { message: 'who approved may no longer approve' }
   return undefined
+}
+
+const STATE_REASONS: Partial<Record<RequestState, ErrorReason>> = {
+  pending: 'approval_pending',
+  blocked: 'approval_rejected',
+  consumed: 'approval_used',
+  expired: 'approval_expired',
+  superseded: 'approval_superseded',
+  withdrawn: 'approval_withdrawn',
+}
+
+const stateFault = ({ id, reason: told }: GateRequest, state: RequestState): UseFault => {
+  const reason = STATE_REASONS[state]
+  return {
+    message: `request ${id} is ${state}${told === undefined ? '' : ` (${told})`}`,
+    ...(reason !== undefined && { reason }),
+    ...(state === 'pending' && { next: `shoal gates approve ${id}` }),
+  }
 }
 
 const voteOf = (

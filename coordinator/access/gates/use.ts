@@ -7,6 +7,7 @@ import { readShownKeys } from '../keys/shown-keys.ts'
 import type { Trx } from './asking.ts'
 import { auditOf } from './audit-of.ts'
 import { readRequest } from './rows.ts'
+import type { UseFault } from './rules.ts'
 
 /** Current roles of the approvers' keys. */
 export const rolesNow = async (
@@ -44,13 +45,13 @@ export const useUp = async (
 export const auditRefusal = async (
   ledger: Ledger,
   found: GateRequest,
-  fault: string,
+  { message, ...details }: UseFault,
   by: Actor,
   now: number,
 ): Promise<ShoalError> => {
   const entry = { ...by, ...auditOf(found, { state: 'consumed' }), outcome: 'refused' as const }
   await ledger.sealed.write(trx =>
-    appendAudit(trx, { ...entry, at: now, details: { ...entry.details, why: fault } }),
+    appendAudit(trx, { ...entry, at: now, details: { ...entry.details, why: message } }),
   )
-  return new ShoalError('forbidden', fault)
+  return new ShoalError('forbidden', message, details)
 }

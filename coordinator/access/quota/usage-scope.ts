@@ -47,4 +47,4 @@ const hasRole = ({ roles }: Pick<Key, 'roles'>, wanted: readonly Role[]): boolea
   roles.some(role => wanted.includes(role))
 
 const createForbiddenError = (param: string, why: string): ShoalError =>
-  new ShoalError('forbidden', `${param} ${why}`, { param })
+  new ShoalError('forbidden', `${param} ${why}`, { param, reason: 'role_required' })

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { ShoalError } from '../../../shared/errors.ts'
+import { detailsOf, ShoalError } from '../../../shared/errors.ts'
 import { wait } from '../../../shared/wait.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { Events } from '../../kernel/events/bus.ts'
@@ -195,7 +195,7 @@ const rethrowWithIndex = (at: number, admit: () => void): void => {
     const isModel = error.code === 'invalid_model' || error.code === 'model_not_found'
     const field = isModel ? 'id' : error.param
     if (field === undefined) throw error
-    const options = { param: `participants.${at}.${field}`, cause: error }
+    const options = { ...detailsOf(error), param: `participants.${at}.${field}`, cause: error }
     throw new ShoalError(error.code, `${error.message}${isModel ? MODEL_HINT : ''}`, options)
   }
 }

@@ -158,7 +158,9 @@ const renewPeer = async (trx: Trx, holder: Peer, claim: RoleClaim): Promise<Peer
 /** Throws `forbidden` unless the key has the role. */
 const requireRole = ({ caller, role }: PeerAsker): void => {
   if (caller.person.roles.includes(role)) return
-  throw new ShoalError('forbidden', `this needs a key with the role ${role}`)
+  throw new ShoalError('forbidden', `this needs a key with the role ${role}`, {
+    reason: 'role_required',
+  })
 }
 
 /** Throws `not_found` for a peer of another person, `conflict` for another role or agent. */

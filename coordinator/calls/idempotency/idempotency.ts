@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import * as z from 'zod'
-import { errorCodes, httpStatus, ShoalError } from '../../../shared/errors.ts'
+import { detailsIn, detailsOf, errorCodes, httpStatus, ShoalError } from '../../../shared/errors.ts'
 import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { SecretSealer } from '../../kernel/signing/sealing.ts'
@@ -46,6 +46,8 @@ const Kept = z.union([
       code: z.enum(errorCodes),
       message: z.string(),
       param: z.string().exactOptional(),
+      reason: z.string().exactOptional(),
+      next: z.string().exactOptional(),
     }),
   }),
 ])
@@ -247,15 +249,16 @@ const textOf = (kept: z.input<typeof Kept>): string | undefined => {
 /** A refusal is an answer; a failure is not, and its changes need a look. */
 const refusalOf = (error: unknown): string | undefined => {
   if (!(error instanceof ShoalError) || httpStatus(error.code) >= 500) return undefined
-  const { code, message, param } = error
-  return textOf({ error: { code, message, ...(param === undefined ? {} : { param }) } })
+  const { code, message } = error
+  const { retryAfterSeconds: _, ...details } = detailsOf(error)
+  return textOf({ error: { code, message, ...details } })
 }
 
 const parseAnswer = (text: string): unknown => {
   const kept = Kept.parse(JSON.parse(text))
   if (!('error' in kept)) return kept.answer
-  const { code, message, param } = kept.error
-  throw new ShoalError(code, message, param === undefined ? {} : { param })
+  const { code, message } = kept.error
+  throw new ShoalError(code, message, detailsIn(kept.error))
 }
 
 const createReuseError = () =>

@@ -1,3 +1,4 @@
+import { ShoalError } from '../../../shared/errors.ts'
 import type { Declaration } from '../../kernel/declaration/declaration.ts'
 import { type Key, OPERATOR_ROLES } from '../../kernel/declaration/key.ts'
 
@@ -12,6 +13,19 @@ export const accessFault = (operation: Guarded, key: Roles | undefined): string 
   const { roles = OPERATOR_ROLES } = operation
   const which = roles.length === 1 ? 'the role' : 'one of the roles'
   return `this call needs a key with ${which} ${roles.join(', ')}`
+}
+
+/** Error for a key that may not call the operation; undefined for one that may. */
+export const accessError = (
+  operation: Guarded,
+  key: Roles | undefined,
+  about = '',
+): ShoalError | undefined => {
+  const fault = accessFault(operation, key)
+  if (fault === undefined) return undefined
+  return key === undefined
+    ? new ShoalError('auth_required', `${about}${fault}`)
+    : new ShoalError('forbidden', `${about}${fault}`, { reason: 'role_required' })
 }
 
 /** True when the key may call the operation. */

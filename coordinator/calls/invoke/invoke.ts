@@ -9,7 +9,7 @@ import type { Outcome } from '../../kernel/declaration/outcome.ts'
 import { PendingResult } from '../../kernel/declaration/pending-result.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
 import type { OperationTasks } from '../tasks/operation-tasks.ts'
-import { accessFault, type Guarded } from './access.ts'
+import { accessError, type Guarded } from './access.ts'
 import { contextFor } from './call-context.ts'
 import { type Count, type CountParts, createCount, runWithRefund } from './count.ts'
 import { perform } from './gate.ts'
@@ -72,9 +72,8 @@ export class CallPipeline implements Pipeline {
   }
 
   authorize: Pipeline['authorize'] = (operation, { key }) => {
-    const fault = accessFault(operation, key)
-    if (fault !== undefined)
-      throw new ShoalError(key === undefined ? 'auth_required' : 'forbidden', fault)
+    const error = accessError(operation, key)
+    if (error !== undefined) throw error
   }
 
   perform = async (call: Call, signal: AbortSignal): Promise<unknown> => {

@@ -59,7 +59,7 @@ const requireOne = (found: readonly Device[], reference: string): Device | undef
   throw new ShoalError(
     'conflict',
     `${reference} matches ${found.length} devices: ${nameAll(found)}; use an id`,
-    { param: 'device_id' },
+    { param: 'device_id', reason: 'device_ambiguous', next: 'shoal devices list' },
   )
 }
 

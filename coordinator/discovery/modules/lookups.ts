@@ -117,7 +117,7 @@ const toAnswerError = ({ id, deadlineSeconds }: Lookup, error: unknown): unknown
     return new ShoalError(
       'upstream_unavailable',
       `${id} has no answer in its cache, and upstreams.egress is off`,
-      { cause: error },
+      { reason: 'egress_off', next: 'shoal upstreams verify', cause: error },
     )
   if (error instanceof UpstreamError)
     return new ShoalError('upstream_unavailable', error.message, {

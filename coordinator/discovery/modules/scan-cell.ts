@@ -1,7 +1,7 @@
 import type { ScanModule } from '../../../discovery/module.ts'
 import { concealRow, concealText } from '../../../discovery/registry/conceal-row.ts'
 import type { Pseudonyms } from '../../../discovery/registry/pseudonyms.ts'
-import { ShoalError } from '../../../shared/errors.ts'
+import { type ErrorDetails, ShoalError } from '../../../shared/errors.ts'
 import type { CallProgress } from '../../../shared/wire/answer-events.ts'
 import {
   MODULE_QUESTION_PATH,
@@ -69,7 +69,10 @@ class Collected {
   #toAbsence(item: Extract<ScanItem, { type: 'unavailable' }>): Collected['absence'] {
     const reason = concealText(item.reason, this.#pseudonyms)
     const { code } = item
-    return { reason, ...(code !== undefined && { refusal: new ShoalError(code, reason) }) }
+    return {
+      reason,
+      ...(code !== undefined && { refusal: new ShoalError(code, reason, refusalDetails(code)) }),
+    }
   }
 
   /** A cell is not trusted to send what its version of the module declares. */
@@ -132,3 +135,7 @@ const toCellError = (cellId: string, cause: Error): Error =>
   cause.name === 'ZodError'
     ? new ShoalError('cell_unavailable', `cell ${cellId} answered what is no finding`, { cause })
     : cause
+
+/** The message of a refused target names the command that adds it to the scope. */
+const refusalDetails = (code: string): ErrorDetails =>
+  code === 'scope_denied' ? { reason: 'discovery_scope' } : {}

@@ -65,6 +65,7 @@ export class CommandAdmission {
     throw new ShoalError(
       'conflict',
       `e-stop ${stop.id} holds ${stop.device} (${stop.reason}): ${verb} is refused until it is released`,
+      { reason: 'estop_holds', next: `shoal release ${stop.id}` },
     )
   }
 

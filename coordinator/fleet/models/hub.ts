@@ -67,6 +67,8 @@ const toShoalError = (error: unknown, source?: HubSource): unknown => {
   if (!(error instanceof UpstreamError)) return error
   if (error.failure === 'offline')
     return new ShoalError('upstream_unavailable', 'upstreams.egress is off: the hub is not asked', {
+      reason: 'egress_off',
+      next: 'shoal upstreams verify',
       cause: error,
     })
   if (source !== undefined && error.status > 0 && HIDDEN.includes(error.failure)) {

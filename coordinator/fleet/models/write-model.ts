@@ -143,7 +143,7 @@ const requireFree = (
   throw new ShoalError(
     'conflict',
     `${id} exists already, as ${what}; shoal models show ${id} shows it, shoal models remove ${id} removes it`,
-    { param },
+    { param, reason: 'model_exists', next: `shoal models show ${id}` },
   )
 }
 

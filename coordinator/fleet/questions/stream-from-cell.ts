@@ -1,4 +1,4 @@
-import { type ErrorCode, ShoalError } from '../../../shared/errors.ts'
+import { type ErrorCode, type ErrorDetails, ShoalError } from '../../../shared/errors.ts'
 import {
   type AnswerEvent,
   AnswerLine,
@@ -94,6 +94,10 @@ const readRefusal = async (lines: LineReader): Promise<Refusal> => {
 /** Refusals that are about what was asked, and not about the cell. */
 const REFUSALS: readonly ErrorCode[] = ['scope_denied', 'forbidden', 'broker_unavailable']
 
+/** A cell reports the brokers of its site. */
+const onwardFrom = (code: ErrorCode): ErrorDetails =>
+  code === 'broker_unavailable' ? { reason: 'site_broker', next: 'shoal mqtt brokers' } : {}
+
 const toRefusalError = (cellId: string, { what }: CellQuestion, refusal: Refusal): ShoalError => {
   const { code, message } = refusal
   if (code === 'invalid_request')
@@ -103,7 +107,11 @@ const toRefusalError = (cellId: string, { what }: CellQuestion, refusal: Refusal
     )
   const refused = REFUSALS.find(known => known === code)
   if (refused !== undefined)
-    return new ShoalError(refused, `cell ${cellId} refused ${what}: ${message}`)
+    return new ShoalError(
+      refused,
+      `cell ${cellId} refused ${what}: ${message}`,
+      onwardFrom(refused),
+    )
   if (code === 'not_found')
     return createCellUnavailableError(cellId, `is too old for ${what}`, refusal)
   if (code === 'rate_limited')

@@ -1,4 +1,9 @@
-import { httpStatus as httpStatusOf, ShoalError } from '../../../shared/errors.ts'
+import {
+  detailsOf,
+  type ErrorDetails,
+  httpStatus as httpStatusOf,
+  ShoalError,
+} from '../../../shared/errors.ts'
 import { systemRuntime } from '../../../shared/runtime.ts'
 import {
   type CellEngine,
@@ -288,7 +293,10 @@ class Dispatcher {
     const error = new ShoalError(
       'cell_unavailable',
       last?.message ?? describeNoCell(this.#request.model),
-      { retryAfterSeconds: last?.retryAfterSeconds ?? NO_CELL_RETRY_SECONDS },
+      {
+        ...(last === undefined ? onwardTo(this.#request.model) : detailsOf(last)),
+        retryAfterSeconds: last?.retryAfterSeconds ?? NO_CELL_RETRY_SECONDS,
+      },
     )
     const httpStatus = this.#client.isGone ? undefined : 503
     const cellId = this.#cellId
@@ -299,6 +307,11 @@ class Dispatcher {
 
 const EMPTY = Buffer.alloc(0)
 const DONE: DispatchResult = { kind: 'done' }
+
+const onwardTo = (model: string | undefined): ErrorDetails => ({
+  reason: 'model_not_served',
+  ...(model !== undefined && { next: `shoal models show ${model}` }),
+})
 
 const describeNoCell = (model: string | undefined): string => {
   const remedy =

@@ -262,6 +262,8 @@ export class WaitQueue {
     const message = `no cell could serve ${model} within ${maxWaitMs / 1000} s: they are busy, or could not load it (shoal models show ${model})`
     return new ShoalError('cell_unavailable', message, {
       retryAfterSeconds: toRetryAfterSeconds(maxWaitMs),
+      reason: 'model_not_served',
+      next: `shoal models show ${model}`,
     })
   }
 }

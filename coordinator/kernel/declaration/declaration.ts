@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { ErrorReason } from '../../../shared/error-reasons.ts'
 import type { SizeUnit } from '../../../shared/probes/units.ts'
 import type { SuccessRule } from '../../../shared/success-rule.ts'
 import type { Devices } from '../../devices/inventory/devices.ts'
@@ -51,6 +52,8 @@ export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.Zo
   /** Roles of which any one suffices with access `operator`; every operator role when absent. */
   roles?: readonly Role[]
   effect: Effect
+  /** Reasons of its errors, beside those of its access and of the gate. */
+  reasons?: readonly ErrorReason[]
   /**
    * True for a call that only reduces risk and must not be refused: it is counted apart from all
    * other calls of its key, and repeated instead of answered from an idempotency record.

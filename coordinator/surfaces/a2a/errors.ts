@@ -2,6 +2,7 @@ import { A2AError } from '@a2a-js/sdk/errors'
 import {
   type ErrorCode,
   httpStatus,
+  onwardOf,
   retryAfterOf,
   rpcCode,
   ShoalError,
@@ -103,7 +104,12 @@ const ownFailure = (error: ShoalError): Failure => {
   if (code === 'unsupported_media_type') return { ...badType(message) }
   const http = httpStatus(code) === 422 ? 400 : httpStatus(code)
   const reason = error instanceof SkillNotFoundError ? 'SKILL_NOT_FOUND' : reasonOf(code)
-  const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain: DOMAIN }
+  const info = {
+    '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+    reason,
+    domain: DOMAIN,
+    ...metadata(error),
+  }
   return {
     code: rpcCode(code),
     message,
@@ -113,6 +119,12 @@ const ownFailure = (error: ShoalError): Failure => {
     retryAfterSeconds: retryAfterOf(error),
     isTransport: TRANSPORT.includes(code),
   }
+}
+
+/** Strings by name, as google.rpc.ErrorInfo has them. */
+const metadata = (error: ShoalError): { metadata?: object } => {
+  const onward = onwardOf(error)
+  return Object.keys(onward).length === 0 ? {} : { metadata: onward }
 }
 
 const reasonOf = (code: ErrorCode): string =>

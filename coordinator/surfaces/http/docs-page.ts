@@ -81,7 +81,8 @@ const errorTable = (): string => {
     .map(each => `<tr><td>${httpStatus(each)}</td><td>${code(each)}</td></tr>`)
   return `<h2 id="errors">Errors</h2>
 <p>Every error is ${code('{"error":{"message","type","param","code"}}')} with all four keys; the
-message says what is wrong, and ${code('param')} where; under ${code('/api')} it is
+message says what is wrong, and ${code('param')} where; ${code('reason')} and ${code('next')}, where there are any, say why
+and how to go on; under ${code('/api')} it is
 ${code('{"error": message}')}. After 429 and 503 wait the seconds in
 ${code('Retry-After')}.</p>
 <details><summary>All codes</summary>

@@ -1,3 +1,4 @@
+import { errorReasons } from '../../../shared/error-reasons.ts'
 import { errorCodes } from '../../../shared/errors.ts'
 import { isOllamaPath } from './ollama/ollama-error.ts'
 import type { DocumentedRoute } from './route-docs.ts'
@@ -30,6 +31,15 @@ export const ERROR_SCHEMAS: Readonly<Record<ErrorForm, object>> = {
           type: text,
           param: { type: ['string', 'null'] },
           code: { ...text, enum: errorCodes },
+          reason: {
+            ...text,
+            enum: errorReasons,
+            description: 'Finer cause than the code; absent where there is none.',
+          },
+          next: {
+            ...text,
+            description: 'Command line or link that leads on; absent where there is none.',
+          },
         },
       },
     },

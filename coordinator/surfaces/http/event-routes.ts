@@ -6,7 +6,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { stopTimer, systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
 import { SSE_HEADERS } from '../../../shared/wire/sse.ts'
 import { findKeyFault, isOperator } from '../../access/keys/key.ts'
-import { accessFault } from '../../calls/invoke/access.ts'
+import { accessError } from '../../calls/invoke/access.ts'
 import type { Count } from '../../calls/invoke/count.ts'
 import { seesAsked } from '../../calls/tasks/task-reader.ts'
 import type { ReaderOf } from '../../calls/tasks/task-readers.ts'
@@ -163,8 +163,8 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
   )
   app.get('/a2a/discovery/subscribe', { config: { docs: DISCOVERY_STREAM } }, (request, reply) => {
     // other callers would get a stream without events
-    const fault = accessFault({ access: 'operator' }, requireKey(request))
-    if (fault !== undefined) throw new ShoalError('forbidden', fault)
+    const error = accessError({ access: 'operator' }, requireKey(request))
+    if (error !== undefined) throw error
     return sendStream(request, reply, [DELTA_EVENT])
   })
 }

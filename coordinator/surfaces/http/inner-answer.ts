@@ -1,5 +1,5 @@
 import { Writable } from 'node:stream'
-import { isErrorCode, ShoalError } from '../../../shared/errors.ts'
+import { detailsIn, isErrorCode, ShoalError } from '../../../shared/errors.ts'
 import type { ClientResponse } from '../../gateway/dispatch/client-response.ts'
 
 /**
@@ -46,9 +46,9 @@ export class InnerAnswer extends Writable implements ClientResponse {
 /** An error's body in our own form, or in a cell's. */
 export const errorOf = (body: Buffer | string): ShoalError => {
   try {
-    const { message, code, param } = JSON.parse(String(body)).error
+    const { message, code, ...others } = JSON.parse(String(body)).error
     const known = isErrorCode(code) ? code : 'cell_unavailable'
-    return new ShoalError(known, String(message), typeof param === 'string' ? { param } : {})
+    return new ShoalError(known, String(message), detailsIn(others))
   } catch {
     return new ShoalError('cell_unavailable', "the model's answer cannot be parsed")
   }

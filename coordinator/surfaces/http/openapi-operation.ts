@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { type ErrorReason, errorReasons } from '../../../shared/error-reasons.ts'
 import { JSON_TYPE } from '../../../shared/json-type.ts'
 import { isMutation } from '../../calls/invoke/repeat.ts'
 import { CELL_FIELD, CellField } from '../../fleet/cells/cell-field.ts'
@@ -75,6 +76,7 @@ const describeOperation = (operation: Operation, route: DocumentedRoute): OpenAp
     'x-shoal-effect': operation.effect,
     ...(operation.mode === undefined ? {} : { 'x-shoal-mode': operation.mode }),
     ...(operation.success === undefined ? {} : { 'x-shoal-success': operation.success }),
+    ...reasonsOf(operation),
     'x-shoal-cli': {
       ...cliOf(operation),
       arguments: named,
@@ -84,6 +86,18 @@ const describeOperation = (operation: Operation, route: DocumentedRoute): OpenAp
     },
   }
 }
+
+/** Reasons that follow from the access and the gate of an operation, and those that it states. */
+const reasonsOf = ({ access, effect, usesApproval, reasons = [] }: Operation) => {
+  const all: ErrorReason[] = [
+    ...(access === 'operator' ? (['role_required'] as const) : []),
+    ...(effect === 'gated' || usesApproval === true ? APPROVAL_REASONS : []),
+    ...reasons,
+  ]
+  return all.length === 0 ? {} : { 'x-shoal-reasons': all }
+}
+
+const APPROVAL_REASONS = errorReasons.filter(each => each.startsWith('approval_'))
 
 const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',

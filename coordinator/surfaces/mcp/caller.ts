@@ -9,7 +9,13 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import * as z from 'zod'
-import { type ErrorCode, retryAfterOf, rpcCode, ShoalError } from '../../../shared/errors.ts'
+import {
+  type ErrorCode,
+  onwardOf,
+  retryAfterOf,
+  rpcCode,
+  ShoalError,
+} from '../../../shared/errors.ts'
 import type { Key } from '../../kernel/declaration/key.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 import { bodyOf, type Outcome } from '../../kernel/declaration/outcome.ts'
@@ -150,7 +156,11 @@ export const protocolError = (error: ShoalError): ProtocolError => {
   return new ProtocolError(
     PARAMETERS.includes(code) ? ProtocolErrorCode.InvalidParams : rpcCode(code),
     message,
-    { code, ...(seconds === undefined ? {} : { retry_after_seconds: seconds }) },
+    {
+      code,
+      ...onwardOf(error),
+      ...(seconds === undefined ? {} : { retry_after_seconds: seconds }),
+    },
   )
 }
 

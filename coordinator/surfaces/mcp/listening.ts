@@ -1,5 +1,5 @@
 import type { ServerEventBus } from '@modelcontextprotocol/server'
-import { rpcCode, ShoalError } from '../../../shared/errors.ts'
+import { onwardOf, rpcCode, ShoalError } from '../../../shared/errors.ts'
 import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 import { sseEvent } from '../../../shared/wire/sse.ts'
 import type { Events } from '../../kernel/events/bus.ts'
@@ -113,6 +113,6 @@ type Controller = ReadableStreamDefaultController<Uint8Array>
 /** Error that ends a running subscription, in the form MCP uses for other requests. */
 const reasonOf = (error: ShoalError, id: string | number): string => {
   const { code, message } = error
-  const told = { code: rpcCode(code), message, data: { code } }
+  const told = { code: rpcCode(code), message, data: { code, ...onwardOf(error) } }
   return sseEvent('message', { jsonrpc: '2.0', id, error: told })
 }

@@ -65,6 +65,7 @@ export const createModelSpeaker = ({
       throw new ShoalError(
         'cell_unavailable',
         `no cell serves ${id} now; an operator sees why with: shoal models show ${id}`,
+        { reason: 'model_not_served', next: `shoal models show ${id}` },
       )
     const { burst, remaining } = await quota.standing({ id: key.id, tier: key.tier }, now())
     if (remaining === 0)

@@ -1,4 +1,4 @@
-import { ShoalError } from '../../../shared/errors.ts'
+import { detailsOf, ShoalError } from '../../../shared/errors.ts'
 import type { ResponseEvent } from '../../../shared/wire/response.ts'
 import type { ResponsesRequest } from '../../../shared/wire/responses.ts'
 import { sseEvent } from '../../../shared/wire/sse.ts'
@@ -39,8 +39,8 @@ const writeEvents = (events: readonly ResponseEvent[]): string =>
 
 /** Returns the error with the field name that the caller used. */
 export const renameField = (error: ShoalError): ShoalError => {
-  const { code, message, param, retryAfterSeconds, cause } = error
+  const { code, message, param, cause } = error
   if (param === undefined) return error
-  const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
-  return new ShoalError(code, message, { param: responsesParam(param), cause, ...retry })
+  const details = { ...detailsOf(error), param: responsesParam(param) }
+  return new ShoalError(code, message, { ...details, cause })
 }

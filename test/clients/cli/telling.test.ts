@@ -1,6 +1,8 @@
 import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { Command } from 'commander'
 import t from 'tap'
 import { describeFailure } from '../../../clients/cli/describe-failure.ts'
@@ -9,8 +11,16 @@ import { createCoordinatorUnreachableError } from '../../../clients/cli/unreacha
 import { createTokenViews } from '../../../coordinator/fleet/enrolment/open.ts'
 import { operations } from '../../../coordinator/surfaces/catalogue/operations.ts'
 import { openApi } from '../../../coordinator/surfaces/http/openapi.ts'
-import { type ErrorCode, errorCodes, isForPrograms, ShoalError } from '../../../shared/errors.ts'
+import type { ErrorReason } from '../../../shared/error-reasons.ts'
+import {
+  type ErrorCode,
+  errorBody,
+  errorCodes,
+  isForPrograms,
+  ShoalError,
+} from '../../../shared/errors.ts'
 import { VERSION } from '../../../shared/version.ts'
+import { escapeHidden } from '../../../shared/visible.ts'
 import { temporaryFolder, temporaryStore } from '../../coordinator/kernel/store/temporary.ts'
 import { appWith, views } from '../../support/app.ts'
 import { createApiDocument, error, fakeCoordinator } from '../../support/fake-coordinator.ts'
@@ -76,11 +86,36 @@ t.test('a refused login names the source of the key', async t => {
 })
 
 t.test('a used or expired approval suggests another request', async t => {
-  const step = (message: string) => nextStep(new ShoalError('forbidden', message))
-  t.match(step('request gate_1 is consumed'), /request another one/)
-  t.match(step('request gate_1 is superseded (by gate_2)'), /request another one/)
-  t.match(step('the plan is not the one that was approved'), /as it was approved/)
-  t.match(step('request gate_1 is pending'), /another person .*: shoal gates approve gate_1$/)
+  const step = (reason: ErrorReason, next?: string) =>
+    nextStep(new ShoalError('forbidden', 'x', { reason, ...(next && { next }) }))
+  t.match(step('approval_used'), /request another one/)
+  t.match(step('approval_superseded'), /request another one/)
+  t.match(step('approval_other_plan'), /as it was approved/)
+  t.match(
+    step('approval_pending', 'shoal gates approve gate_1'),
+    /another person .*: shoal gates approve gate_1$/,
+  )
+})
+
+t.test('an error shows the next step that it states, without escapes of a terminal', async t => {
+  const next = 'shoal models show \u001b[31mx'
+  t.equal(nextStep(new ShoalError('conflict', 'x', { next })), `next: ${escapeHidden(next)}`)
+  const reason = 'model_not_served'
+  t.equal(nextStep(new ShoalError('cell_unavailable', 'x', { reason, next })), undefined)
+})
+
+t.test('the command line never decides by the text of a message', async t => {
+  const folder = join(import.meta.dirname, '../../../clients/cli')
+  const READS = [
+    /\bmessage\b[?!]?\.(includes|startsWith|endsWith|match|matchAll|search|indexOf)\(/,
+    /\.(test|exec)\([^()]*\bmessage\b/,
+    /\bmessage\b [!=]== ['"`]/,
+  ]
+  // the messages of a chat are those that its user types
+  for (const name of readdirSync(folder).filter(each => !each.startsWith('chat'))) {
+    const text = readFileSync(join(folder, name), 'utf8')
+    for (const read of READS) t.notMatch(text, read, name)
+  }
 })
 
 t.test(
@@ -339,7 +374,7 @@ t.test('a key that waits for approval or was shown names what to do', async t =>
     if (method === 'GET') return [200, document]
     return path === '/v1/keys'
       ? [202, { status: 'pending', request_id: 'gate_1', plan_hash: 'h', next }]
-      : [403, error('forbidden', `request gate_1 is ${state}`)]
+      : [403, describeRefusal(state)]
   })
   const run = (...args: string[]) => shoal(env, [...args, '--url', url])
   const approve = 'another person approves it with: shoal gates approve gate_1\n'
@@ -520,3 +555,15 @@ t.test('the exit code of shoal health is that of the service', async t => {
     t.match([ended.code, ended.out], [code, new RegExp(`status +${status}`)])
   }
 })
+
+const describeRefusal = (state: string) => {
+  const message = `request gate_1 is ${state}`
+  return state === 'pending'
+    ? errorBody(
+        new ShoalError('forbidden', message, {
+          reason: 'approval_pending',
+          next: 'shoal gates approve gate_1',
+        }),
+      )
+    : errorBody(new ShoalError('forbidden', message, { reason: 'key_revealed' }))
+}

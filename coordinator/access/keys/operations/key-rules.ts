@@ -86,6 +86,7 @@ const requireOwnTenants = ({ further_tenants, roles }: KeyPlan, key: Key): void 
   if (role !== undefined)
     throw new ShoalError('forbidden', `you do not have the role ${role} in other tenants`, {
       param: 'roles',
+      reason: 'role_required',
     })
 }
 

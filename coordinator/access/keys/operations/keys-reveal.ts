@@ -19,6 +19,7 @@ export default defineOperation({
   access: 'key',
   effect: 'write',
   usesApproval: true,
+  reasons: ['key_revealed'],
   tool: false,
   input: z.strictObject({ request_id: Id }),
   output: KeyView.extend({ secret: z.string() }),
@@ -36,10 +37,18 @@ export default defineOperation({
   },
   run: async (plan: KeyPlan, { now, actor }, approval) => {
     if (approval === undefined) throw new TypeError('a key is revealed with its approval only')
-    const { key, secret } = await approval.use(trx => addKey(trx, specOf(plan), actor, now()))
+    const { key, secret } = await approval
+      .use(trx => addKey(trx, specOf(plan), actor, now()))
+      .catch(rethrowRevealed)
     return { ...keyViewOf(key), secret }
   },
 })
+
+const rethrowRevealed = (error: unknown): never => {
+  if (!(error instanceof ShoalError) || error.reason !== 'approval_used') throw error
+  const { code, message } = error
+  throw new ShoalError(code, message, { reason: 'key_revealed', cause: error })
+}
 
 /**
  * A program can reveal only keys that it requested itself, not those of its person or another

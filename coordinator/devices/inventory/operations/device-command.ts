@@ -23,6 +23,7 @@ export default defineSkill({
   tags: ['devices', 'commands', 'safety'],
   access: 'operator',
   effect: 'gated',
+  reasons: ['estop_holds', 'device_ambiguous'],
   timeoutSeconds: RUN_SECONDS,
   needsCallKey: ({ dry_run, ...input }, views) => !dry_run && isOnceOnly(input, views),
   input: z.strictObject({

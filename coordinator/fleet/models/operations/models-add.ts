@@ -24,6 +24,7 @@ export default defineOperation({
   access: 'operator',
   roles: ['operator_admin'],
   effect: 'write',
+  reasons: ['model_exists', 'egress_off'],
   tool: false,
   openWorld: true,
   status: 201,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { firstIssue } from '../../../../shared/first-issue.ts'
-import { accessFault } from '../../../calls/invoke/access.ts'
+import { accessError } from '../../../calls/invoke/access.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
@@ -28,8 +28,8 @@ export const openRegister = (
       param: 'register',
     })
   }
-  const fault = accessFault({ access: 'operator', ...rolesOf(register) }, key)
-  if (fault !== undefined) throw new ShoalError('forbidden', `${id}: ${fault}`)
+  const error = accessError({ access: 'operator', ...rolesOf(register) }, key, `${id}: `)
+  if (error !== undefined) throw error
   return { register, scope: scopeOf({ tenantId }) }
 }
 

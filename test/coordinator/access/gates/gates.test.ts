@@ -72,11 +72,16 @@ t.test('a gate that requires two approvers', async t => {
   })
   t.match(await gates.approve(id, as(architect)), { state: 'pending' })
   t.match((await gates.approve(id, as(architect))).votes.length, 1, 'again changes nothing')
-  await t.rejects(gates.consume(id, as(builder), { plan: PLAN }), { message: /is pending/ })
+  await t.rejects(gates.consume(id, as(builder), { plan: PLAN }), {
+    message: /is pending/,
+    reason: 'approval_pending',
+    next: `shoal gates approve ${id}`,
+  })
   t.match(await gates.approve(id, as(admin)), { state: 'approved' })
   await t.rejects(gates.consume(id, as(admin), { plan: PLAN }), { message: /only the requester/ })
   await t.rejects(gates.consume(id, as(builder), { plan: { ...PLAN, sha: 'other' } }), {
     message: /not the one that was approved/,
+    reason: 'approval_other_plan',
   })
   t.match(await gates.consume(id, as(builder), { plan: { sha: 'abc', release: '2.0.0' } }), {
     state: 'consumed',

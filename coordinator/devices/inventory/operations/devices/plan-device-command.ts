@@ -43,6 +43,8 @@ export interface PlannedDeviceCommand extends Pick<CommandPlan, 'plan' | 'checks
   part: PlanPart
   /** Gate that must approve it; absent without one. */
   gate?: string
+  /** E-stop that holds the device; absent without one. */
+  stopId?: string
   planHash: string
   expiresAt: number
 }
@@ -130,14 +132,14 @@ export const planDeviceCommand = async (
   const own = hazard === 'unsafe' ? { gate } : {}
   const waitsMs =
     hazard === 'unsafe' ? gates.definition(gate).request_minutes * 60_000 : TTL_SECONDS * 1000
+  const stop = isHeld ? estops.findCovering(seatOf(device)) : undefined
   return {
     device,
     request: { ...request, hazard },
     part: PlanPart.parse(part),
     plan,
-    checks: isHeld
-      ? [...checkStop(estops.findCovering(seatOf(device)), device), ...checks]
-      : checks,
+    checks: [...checkStop(stop, device), ...checks],
+    ...(stop !== undefined && { stopId: stop.id }),
     ...own,
     planHash: planHash(plan),
     expiresAt: now() + waitsMs,
@@ -177,7 +179,8 @@ export const requireChecks = ({
   device,
   part,
   checks,
-}: Pick<PlannedDeviceCommand, 'device' | 'part' | 'checks'>): void => {
+  stopId,
+}: Pick<PlannedDeviceCommand, 'device' | 'part' | 'checks' | 'stopId'>): void => {
   const failing = checks.filter(({ holds }) => !holds)
   if (failing.length === 0) return
   const stop = failing.find(({ name }) => name === 'estop')
@@ -185,6 +188,7 @@ export const requireChecks = ({
     throw new ShoalError(
       'conflict',
       `${stop.observed}: ${part.verb} is refused until it is released`,
+      { reason: 'estop_holds', ...(stopId && { next: `shoal release ${stopId}` }) },
     )
   throw new ShoalError(
     'conflict',

@@ -1,4 +1,4 @@
-import { ShoalError } from '../../../../../shared/errors.ts'
+import { detailsOf, ShoalError } from '../../../../../shared/errors.ts'
 import { systemRuntime } from '../../../../../shared/runtime.ts'
 import type { Cell } from '../../../../fleet/cells/cell.ts'
 import { isPresent } from '../../../../fleet/cells/presence.ts'
@@ -107,14 +107,15 @@ const chooseCommand = (
 
 /** The other cells were asked all the same: the error names what they did. */
 const createOwnerError = (reason: unknown, cells: readonly UrgentEnd[]): ShoalError => {
-  const [code, message] =
+  const error =
     reason instanceof ShoalError
-      ? [reason.code, reason.message]
-      : (['internal', 'the command could not be stored'] as const)
+      ? reason
+      : new ShoalError('internal', 'the command could not be stored')
   const told = cells.flatMap(({ cellId, command }) =>
     command === undefined ? [] : [`${cellId}: ${command.state}`],
   )
-  return new ShoalError(code, `${message}; other cells got it, ${told.join(', ')}`, {
+  return new ShoalError(error.code, `${error.message}; other cells got it, ${told.join(', ')}`, {
+    ...detailsOf(error),
     cause: reason,
   })
 }

@@ -1,4 +1,4 @@
-import { ShoalError } from '../../../../../shared/errors.ts'
+import { detailsOf, ShoalError } from '../../../../../shared/errors.ts'
 import type { CommandRecord } from '../../../../fleet/control/command.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import type { OperationPlan } from '../../../../kernel/declaration/plan.ts'
@@ -98,10 +98,17 @@ const createPartlyError = (
   cause: unknown,
   ended: readonly { device: Device; command: CommandRecord }[],
 ): ShoalError => {
-  const [code, message] =
+  const error =
     cause instanceof ShoalError
-      ? [cause.code, cause.message]
-      : (['internal', 'the command could not be stored'] as const)
+      ? cause
+      : new ShoalError('internal', 'the command could not be stored')
   const told = ended.map(({ device, command }) => `${device.id}: ${command.state}`).join(', ')
-  return new ShoalError(code, `${message}; other devices of this name got it, ${told}`, { cause })
+  return new ShoalError(
+    error.code,
+    `${error.message}; other devices of this name got it, ${told}`,
+    {
+      ...detailsOf(error),
+      cause,
+    },
+  )
 }

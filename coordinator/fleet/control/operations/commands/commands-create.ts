@@ -22,6 +22,7 @@ export default defineOperation({
   path: '/v1/cells/{cell_id}/commands',
   access: 'operator',
   effect: 'gated',
+  reasons: ['estop_holds'],
   tool: false,
   needsCallKey: ({ device_id, mode }) => device_id !== undefined && mode === 'live',
   input: z.strictObject({
