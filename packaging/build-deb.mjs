@@ -1,4 +1,4 @@
 #!/usr/bin/env node
 import { launch } from '../bin/launch.mjs'
 
-await launch('./build-deb.ts')
+await launch('../packaging/build-deb.ts')
