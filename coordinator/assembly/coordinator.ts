@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { OnReload } from '../../shared/reload-on-hangup.ts'
-import { systemRuntime } from '../../shared/runtime.ts'
+import { type Runtime, systemRuntime } from '../../shared/runtime.ts'
 import { openFlowCalls } from '../agents/flows/operations/open.ts'
 import { createCallViews } from '../calls/invoke/call-views.ts'
 import { openPipeline } from '../calls/invoke/open.ts'
@@ -26,6 +26,8 @@ export interface CoordinatorOptions {
   now?: () => number
   /** Monotonic milliseconds. */
   nowMs?: () => number
+  /** What the process takes from a test or a simulation in place of its machine. */
+  runtime?: Partial<Runtime>
   /** Skills beside those of the catalogue. */
   moreSkills?: readonly Skill[]
   /** Answers A2A in place of the skills. */
@@ -43,13 +45,15 @@ const createBeginning = (
   options: CoordinatorOptions,
 ) => {
   const { now = systemRuntime.now, nowMs = systemRuntime.nowMs } = options
+  const runtime = { ...systemRuntime, now, nowMs, ...options.runtime }
   const { moreSkills = [], fixture, env = process.env, onReload } = options
   const base: Base = {
     logger,
-    now,
-    nowMs,
+    runtime,
+    now: runtime.now,
+    nowMs: runtime.nowMs,
     stack,
-    schedules: new Timers({ stack, logger }),
+    schedules: new Timers({ stack, logger, runtime }),
   }
   const offered = [...skills, ...moreSkills]
   return {
@@ -61,7 +65,7 @@ const createBeginning = (
     moreSkills,
     callable: [...operations, ...offered],
     fixture,
-    views: createCallViews(offered, now),
+    views: createCallViews(offered, runtime.now),
   }
 }
 

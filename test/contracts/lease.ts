@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { HeldLease, Leases } from '../../coordinator/kernel/store/leases.ts'
+import type { HeldLease, Leases } from '../../coordinator/kernel/leases/leases.ts'
 import type { Ledger } from '../../coordinator/kernel/store/store.ts'
 
 /** One process on a store: its leases, and the ledger in which its work writes. */

@@ -1,6 +1,9 @@
+import { createOwnership, type Ownership } from '../../coordinator/kernel/leases/ownership.ts'
 import type { Replica, Replicas } from '../../coordinator/kernel/replicas/replicas.ts'
 import { createSoleReplica } from '../../coordinator/kernel/replicas/sole-replica.ts'
+import type { Ledger } from '../../coordinator/kernel/store/store.ts'
 import { newId } from '../../shared/ids.ts'
+import { silent } from './cell.ts'
 
 const newReplica = (): Replica => ({
   id: newId('rep'),
@@ -12,6 +15,10 @@ const newReplica = (): Replica => ({
 
 /** The only coordinator on its store, new at every call as at every start. */
 export const soleReplica = (): Replicas => createSoleReplica(newReplica())
+
+/** What a coordinator that has just begun owns in a store. */
+export const newOwnership = (ledger: Ledger): Ownership =>
+  createOwnership({ id: newId('rep'), ledger, logger: silent })
 
 /** Coordinators that know each other; `leave` ends one without a word. */
 export const createReplicaSet = () => {

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Answerer } from '../../coordinator/calls/tasks/delivery.ts'
-import { LEASE_MS } from '../../coordinator/calls/tasks/lease.ts'
 import { isFinal, TaskState } from '../../coordinator/calls/tasks/task-state.ts'
 import { createTasks, type Tasks } from '../../coordinator/calls/tasks/tasks.ts'
 import { findBrokenRow } from '../../coordinator/calls/tasks/transition.ts'
 import type { Opening } from '../../coordinator/calls/tasks/turn.ts'
+import { LEASE_MS } from '../../coordinator/kernel/leases/ownership.ts'
 import { withChangeHook } from '../../coordinator/kernel/store/change-hook.ts'
 import { openStore, type Store } from '../../coordinator/kernel/store/store.ts'
 import { ShoalError } from '../../shared/errors.ts'
@@ -16,6 +16,7 @@ import {
   requestInput,
 } from '../coordinator/calls/tasks/fixtures.ts'
 import { placeEmptyStore } from './empty-store.ts'
+import { newOwnership } from './replicas.ts'
 
 export interface HistoryOptions {
   folder: string
@@ -155,6 +156,7 @@ class TaskHistories {
       return result
     })
     const tasks = createTasks({
+      ownership: newOwnership(ledger),
       store: { ledger, revisions: store.revisions },
       addEvents: async () => {},
       logger: { warn: () => {}, error: () => {} },

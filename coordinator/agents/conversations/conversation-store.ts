@@ -1,7 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
-import { isLeft } from '../../calls/tasks/lease.ts'
+import { isLeft, type OwnerQuery } from '../../kernel/leases/ownership.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
@@ -201,7 +201,7 @@ export const requireAnswering = async (trx: Trx, id: string): Promise<void> => {
 export const isAnsweredElsewhere = async (
   db: Db,
   conversationId: string,
-  looking: { worker: string; now: number },
+  looking: OwnerQuery,
 ): Promise<boolean> => {
   const row = await db
     .selectFrom('conversation_messages')
@@ -233,7 +233,7 @@ export const failLeftOver = async (
     .updateTable('conversation_messages')
     .set({ state: 'failed', reason })
     .where('state', '=', 'answering')
-    .where(isLeft('worker', { worker, now }))
+    .where(isLeft('worker', { id: worker, now }))
   if (underWay.size > 0) query = query.where('id', 'not in', [...underWay])
   await query.execute()
 }

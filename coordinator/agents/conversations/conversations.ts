@@ -4,6 +4,7 @@ import { wait } from '../../../shared/wait.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
+import type { Ownership } from '../../kernel/leases/ownership.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import { type Conversation, type Message, SYSTEM } from './conversation.ts'
 import {
@@ -24,6 +25,7 @@ import { startUpkeep, type Upkeep } from './upkeep.ts'
 interface ConversationParts<C extends ConversationCaller> extends Pick<OpenLeader, 'leaderWork'> {
   config: ConversationsConfig
   store: Pick<Store, 'ledger'>
+  ownership: Ownership
   speakers: Speakers<C>
   events: Pick<Events, 'publish'>
   running: { add(): void; remove(): void; isDraining(): boolean }
@@ -38,7 +40,6 @@ const LOOK_MS = 250
 /** Conversations of a tenant, answered one message at a time each. */
 export class Conversations<C extends ConversationCaller = ConversationCaller> {
   readonly #parts: ConversationParts<C>
-  readonly #upkeep: Upkeep
   readonly #exchanges: Exchanges<C>
   readonly #lines: ReturnType<typeof oneAtATime>
   readonly #closing: AbortController
@@ -46,7 +47,6 @@ export class Conversations<C extends ConversationCaller = ConversationCaller> {
 
   private constructor(parts: ConversationParts<C>, upkeep: Upkeep) {
     this.#parts = parts
-    this.#upkeep = upkeep
     this.#closing = new AbortController()
     this.#lines = oneAtATime(parts.config.max_waiting)
     const { ledger } = parts.store
@@ -56,10 +56,10 @@ export class Conversations<C extends ConversationCaller = ConversationCaller> {
   static async open<C extends ConversationCaller>(
     parts: ConversationParts<C>,
   ): Promise<Conversations<C>> {
-    const { config, store, leaderWork, logger, now } = parts
+    const { config, store, ownership, leaderWork, logger, now } = parts
     const { ledger } = store
     const retentionDays = config.retention_days
-    const upkeep = await startUpkeep({ ledger, retentionDays, leaderWork, logger, now })
+    const upkeep = await startUpkeep({ ledger, ownership, retentionDays, leaderWork, logger, now })
     return new Conversations(parts, upkeep)
   }
 
@@ -136,7 +136,6 @@ export class Conversations<C extends ConversationCaller = ConversationCaller> {
   async close(): Promise<void> {
     this.#closing.abort()
     await Promise.all(this.#pending)
-    await this.#upkeep.close()
   }
 
   /** Answers a message as soon as no other process answers one of the same conversation. */

@@ -1,10 +1,9 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import { newId } from '../../../shared/ids.ts'
-import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import { DAY_MS } from '../../../shared/time.ts'
-import { createLease, LEASE_MS } from '../../calls/tasks/lease.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
+import { LEASE_MS, type Ownership } from '../../kernel/leases/ownership.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import type { Message } from './conversation.ts'
@@ -19,6 +18,8 @@ type Trx = Transaction<LedgerTables>
 
 interface UpkeepParts extends Pick<OpenLeader, 'leaderWork'> {
   ledger: Ledger
+  /** Owner of the messages that are answered here. */
+  ownership: Ownership
   /** Days to keep a conversation after its last message; 0 keeps it forever. */
   retentionDays: number
   logger: Pick<Logger, 'warn'>
@@ -35,7 +36,6 @@ export interface Upkeep {
   release(messageId: string): void
   /** True while another process answers a message of the conversation. */
   isBusy(trx: Trx, conversationId: string): Promise<boolean>
-  close(): Promise<void>
 }
 
 export const LEFT_OVER = 'the coordinator stopped before it was answered'
@@ -44,9 +44,8 @@ const TIDY_EVERY_MS = 60_000
 const DELETED_AT_ONCE = 200
 
 export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
-  const { ledger, retentionDays, leaderWork, logger, now } = parts
-  const worker = newId('worker')
-  const lease = createLease({ worker, nowMs: ledger.nowMs })
+  const { ledger, ownership, retentionDays, leaderWork, logger, now } = parts
+  const worker = ownership.id
   const underWay = new Set<string>()
   let tidiedAt = Number.NEGATIVE_INFINITY
 
@@ -63,19 +62,16 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
   const warn = (error: unknown): void =>
     logger.warn({ err: error }, 'the upkeep of conversations failed; it is tried again')
 
-  const beat = (): void => {
-    if (underWay.size > 0) ledger.free.write(lease.keep, { isUrgent: true }).catch(warn)
-  }
+  ownership.watch(() => underWay.size > 0)
   await leaderWork.runOnce(tidy).catch(warn)
   leaderWork.every('conversations.tidy', LEASE_MS / 1000, tidy)
-  const beating = systemRuntime.setInterval(beat, LEASE_MS / 3).unref()
 
   const take: Upkeep['take'] = async add => {
     const id = newId('msg', now())
     // precedes the store, so that `tidy` never finds the message without its worker
     underWay.add(id)
     const stored = ledger.free.write(async trx => {
-      await lease.keep(trx)
+      await ownership.keep(trx)
       return add(trx, { id, worker })
     })
     return stored.catch(error => {
@@ -88,10 +84,6 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
     take,
     release: messageId => void underWay.delete(messageId),
     isBusy: async (trx, conversationId) =>
-      isAnsweredElsewhere(trx, conversationId, { worker, now: await ledger.nowMs(trx) }),
-    close: async () => {
-      stopTimer(beating)
-      await ledger.free.write(lease.end).catch(warn)
-    },
+      isAnsweredElsewhere(trx, conversationId, { id: worker, now: await ledger.nowMs(trx) }),
   }
 }

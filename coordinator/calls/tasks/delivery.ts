@@ -1,9 +1,9 @@
 import type { Task } from '@a2a-js/sdk'
 import type { SealedTrx } from '../../kernel/store/store.ts'
-import type { ProcessLease } from './lease.ts'
 import type { ClaimTask } from './live.ts'
 import { TaskTakenError } from './live-store.ts'
 import { dropOne, type Mail, readMail } from './mailbox.ts'
+import { type Owning, takeTask } from './take-task.ts'
 import { readTask } from './task-rows.ts'
 import type { TaskRun } from './task-run.ts'
 import { isFinal, TaskState } from './task-state.ts'
@@ -48,9 +48,9 @@ const COUNTS_IN: Record<Exclude<Mail['kind'], 'cancel'>, (TaskState | undefined)
  * read.
  */
 export const claimFor =
-  ({ mail, task, run }: Delivery, lease: ProcessLease): ClaimTask =>
+  ({ mail, task, run }: Delivery, owning: Owning): ClaimTask =>
   async trx => {
-    await lease.take(trx, task.id)
+    await takeTask(trx, task.id, owning)
     await requireSame(trx, task, run.tenantId)
     const [first] = await readMail(trx, task.id)
     if (first?.kind !== mail.kind) throw new TaskTakenError(task.id)

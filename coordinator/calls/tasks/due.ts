@@ -1,13 +1,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
+import { isLeft, type OwnerQuery } from '../../kernel/leases/ownership.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import { isLeft } from './lease.ts'
 import type { Mail } from './mailbox.ts'
-
-/** Worker that looks for mail, and its time in Unix milliseconds. */
-interface MailQuery {
-  worker: string
-  now: number
-}
 
 const WORKING_STATES = ['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']
 const AT_ONCE = 500
@@ -16,13 +10,13 @@ const AT_ONCE = 500
  * Reads the mail that is due for tasks without a live owner, and for tasks whose gate request was
  * decided.
  */
-export const readDue = async (db: Kysely<LedgerTables>, looking: MailQuery): Promise<Mail[]> => [
+export const readDue = async (db: Kysely<LedgerTables>, looking: OwnerQuery): Promise<Mail[]> => [
   ...(await readCutOff(db, looking)),
   ...(await readDecided(db, looking)),
 ]
 
 /** Reads tasks that should be running and have no other live owner. */
-const readCutOff = async (db: Kysely<LedgerTables>, looking: MailQuery): Promise<Mail[]> => {
+const readCutOff = async (db: Kysely<LedgerTables>, looking: OwnerQuery): Promise<Mail[]> => {
   const rows = await db
     .selectFrom('task_runs')
     .innerJoin('a2a_tasks', 'a2a_tasks.id', 'task_runs.task_id')
@@ -36,7 +30,7 @@ const readCutOff = async (db: Kysely<LedgerTables>, looking: MailQuery): Promise
 }
 
 /** Reads tasks that wait at a gate whose request is no longer pending. */
-const readDecided = async (db: Kysely<LedgerTables>, { now }: MailQuery): Promise<Mail[]> => {
+const readDecided = async (db: Kysely<LedgerTables>, { now }: OwnerQuery): Promise<Mail[]> => {
   const rows = await db
     .selectFrom('task_runs')
     .innerJoin('gate_requests', 'gate_requests.id', 'task_runs.gate_request_id')
@@ -54,7 +48,7 @@ const readDecided = async (db: Kysely<LedgerTables>, { now }: MailQuery): Promis
 /** Returns the ids of tasks with mail that no other live process owns, oldest mail first. */
 export const readMailed = async (
   db: Kysely<LedgerTables>,
-  looking: MailQuery,
+  looking: OwnerQuery,
 ): Promise<string[]> => {
   const rows = await db
     .selectFrom('task_mail')

@@ -22,7 +22,7 @@ export const lookForMail = async (parts: LookingParts): Promise<void> => {
   await postDue(parts)
   const failed: { task: string; error: unknown }[] = []
   // each task on its own: one that cannot continue now is retried later and does not block others
-  for (const task of await readMailed(ledger.read, { worker: owner.worker, now: now() }))
+  for (const task of await readMailed(ledger.read, { id: owner.worker, now: now() }))
     await owner.deliver(task).catch(error => failed.push({ task, error }))
   const [first] = failed
   if (first === undefined || owner.turns.isClosing) return
@@ -32,7 +32,7 @@ export const lookForMail = async (parts: LookingParts): Promise<void> => {
 
 const postDue = async ({ ledger, owner, now }: LookingParts): Promise<void> => {
   const find = async (db: Kysely<LedgerTables>, at: number): Promise<Mail[]> => {
-    const due = await readDue(db, { worker: owner.worker, now: at })
+    const due = await readDue(db, { id: owner.worker, now: at })
     return due.filter(({ taskId }) => owner.turns.get(taskId) === undefined)
   }
   if ((await find(ledger.read, now())).length === 0) return

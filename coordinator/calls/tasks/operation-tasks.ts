@@ -1,6 +1,7 @@
 import type { Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { callerOf } from '../../access/gates/operations/gate-view.ts'
 import type { TaskCaller, Views } from '../../kernel/declaration/context.ts'
 import { missingInput } from '../../kernel/declaration/missing-input.ts'
@@ -34,8 +35,8 @@ export interface OperationTasks {
   /** Cancels the task and withdraws its pending approval requests. */
   cancel(taskId: string, by: TaskCaller): Promise<Task>
   /**
-   * Resumes the tasks that a terminated process left behind, or ends them with the reason
-   * `coordinator_restarted`.
+   * Continues the tasks that can go on: those whose gate was decided, and those that a
+   * terminated process left behind, which it may also end with the reason `coordinator_restarted`.
    */
   recover(): Promise<void>
   close(): void
@@ -50,13 +51,14 @@ interface OperationTaskParts {
   resolveReferences: ResolveReferences
   events: Pick<Events, 'subscribe'>
   logger: Pick<Logger, 'warn'>
+  runtime: Pick<Runtime, 'setImmediate'>
 }
 
 export const createOperationTasks = (parts: OperationTaskParts): OperationTasks => {
-  const { tasks, views, pipeline, operations, events, logger } = parts
+  const { tasks, views, pipeline, operations, events, logger, runtime } = parts
   const open = (ask: OperationRequest): Opening => createOpening(views(), pipeline.perform, ask)
   tasks.serve(taskAnswers({ views, operations, open }))
-  const upkeep = new TaskUpkeep({ tasks, events, logger })
+  const upkeep = new TaskUpkeep({ tasks, events, logger, runtime })
 
   const prepare: OperationTasks['prepare'] = async ask => {
     const { operation, input, caller, cellId } = ask

@@ -1,13 +1,13 @@
-import { newId } from '../../../shared/ids.ts'
+import type { Ownership } from '../../kernel/leases/ownership.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import { claimMessage } from './claim.ts'
 import { type Answerer, claimFor, type Delivery, deriveOpening, requireSame } from './delivery.ts'
 import { readMailed } from './due.ts'
-import { createLease, type ProcessLease, TaskElsewhereError } from './lease.ts'
 import { LiveTask, type LiveTaskParts } from './live.ts'
 import { TaskTakenError } from './live-store.ts'
 import { dropOne, readMail } from './mailbox.ts'
 import { firstTask, type NewTask } from './new-task.ts'
+import { type Owning, TaskElsewhereError } from './take-task.ts'
 import { readRun, readTask } from './task-rows.ts'
 import type { Opening } from './turn.ts'
 import { ignoreElsewhere, type TurnParts, Turns } from './turns.ts'
@@ -20,7 +20,7 @@ export interface StartedTask {
   start: () => Promise<void>
 }
 
-type OwnerParts = Omit<TurnParts, 'worker' | 'lease' | 'onMail'>
+type OwnerParts = Omit<TurnParts, 'worker' | 'onMail'> & { ownership: Ownership }
 
 /**
  * Opening for a message that this process has just posted; other processes derive it from the
@@ -43,20 +43,23 @@ const ATTEMPTS = 10
  */
 export class TaskOwner {
   /** Id of this process. */
-  readonly worker = newId('worker')
+  readonly worker: string
   readonly turns: Turns
   readonly #parts: LiveTaskParts
-  readonly #lease: ProcessLease
+  readonly #owning: Owning
   #answer: Answerer = async () => undefined
 
   constructor(parts: OwnerParts) {
-    const { worker } = this
+    const { ownership } = parts
+    const worker = ownership.id
+    this.worker = worker
     const onError: LiveTaskParts['onError'] = (taskId, error) =>
       error instanceof TaskElsewhereError ? parts.onLeft(taskId) : parts.onError(taskId, error)
     this.#parts = { ...parts, worker, onError }
-    this.#lease = createLease({ worker, nowMs: parts.ledger.nowMs })
+    this.#owning = { ownership, nowMs: parts.ledger.nowMs }
     const onMail = (taskId: string): void => void this.tryToDeliver(taskId)
-    this.turns = new Turns({ ...parts, worker, onError, lease: this.#lease, onMail })
+    this.turns = new Turns({ ...parts, worker, onError, onMail })
+    ownership.watch(() => this.turns.size > 0)
   }
 
   /** Sets the handler of mail; until then only cancellations take effect. */
@@ -116,10 +119,10 @@ export class TaskOwner {
   }
 
   /** Acts on mail that other processes have posted for tasks that run here. */
-  async heed(): Promise<void> {
+  async deliverPosted(): Promise<void> {
     if (this.turns.size === 0) return
     const { ledger, now } = this.#parts
-    for (const taskId of await readMailed(ledger.read, { worker: this.worker, now: now() })) {
+    for (const taskId of await readMailed(ledger.read, { id: this.worker, now: now() })) {
       const live = this.turns.get(taskId)
       if (live !== undefined) await this.#deliverTo(live)
     }
@@ -137,7 +140,7 @@ export class TaskOwner {
     const { id } = live.task
     const taken = message && keyId && (await claimMessage(trx, keyId, message, id))
     if (taken) return taken
-    await this.#lease.keep(trx)
+    await this.#owning.ownership.keep(trx)
     await live.saveFirst(trx)
     await prepare?.(id)
     return undefined
@@ -163,7 +166,7 @@ export class TaskOwner {
     const live = new LiveTask(task, run, this.#parts)
     this.turns.add(live)
     if (mail.kind !== 'cancel') live.prepare(mail)
-    live.begin(opening, claimFor(delivery, this.#lease))
+    live.begin(opening, claimFor(delivery, this.#owning))
     void this.turns.perform(live, opening.work)
     try {
       await live.waitForStore()

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Tasks } from './tasks.ts'
 
@@ -7,18 +7,12 @@ interface TaskUpkeepParts {
   tasks: Pick<Tasks, 'look'>
   events: Pick<Events, 'subscribe'>
   logger: Pick<Logger, 'warn'>
+  runtime: Pick<Runtime, 'setImmediate'>
 }
 
-/**
- * Interval of checks for tasks that can continue: other processes decide without an event here, or
- * terminate in the middle of a task.
- */
-const LOOK_EVERY_MS = 5000
-
-/** Looks for tasks that can continue: periodically, and after each decision at a gate. */
+/** Looks for tasks that can continue, when asked and after each decision at a gate. */
 export class TaskUpkeep {
   readonly #parts: TaskUpkeepParts
-  readonly #timer: Timer
   readonly #stops: (() => void)[]
   #looking: Promise<void> | undefined
   #lookAgain = false
@@ -26,11 +20,10 @@ export class TaskUpkeep {
   constructor(parts: TaskUpkeepParts) {
     this.#parts = parts
     // the turn that asked a gate has only just ended: its task is released a moment later
-    const lookSoon = (): void => void systemRuntime.setImmediate(() => this.look())
+    const lookSoon = (): void => void parts.runtime.setImmediate(() => this.look())
     this.#stops = ['shoal.gate.', 'shoal.task.auth-required'].map(type =>
       parts.events.subscribe(type, lookSoon),
     )
-    this.#timer = systemRuntime.setInterval(() => void this.look(), LOOK_EVERY_MS).unref()
   }
 
   /** Resolves after a check that started no earlier than this call; never rejects. */
@@ -41,7 +34,6 @@ export class TaskUpkeep {
   }
 
   close(): void {
-    stopTimer(this.#timer)
     for (const stop of this.#stops) stop()
   }
 

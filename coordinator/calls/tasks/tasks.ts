@@ -1,12 +1,11 @@
 import type { ListTasksRequest, ListTasksResponse, Message, Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
-import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import type { Events } from '../../kernel/events/bus.ts'
+import type { Ownership } from '../../kernel/leases/ownership.ts'
 import type { Ledger, Store } from '../../kernel/store/store.ts'
 import { cancelTask } from './cancelling.ts'
 import { findAcceptedTask } from './claim.ts'
 import { createFollowers } from './followers.ts'
-import { LEASE_MS } from './lease.ts'
 import { lookForMail } from './looking.ts'
 import { type SentMessage, sendTaskMessage } from './sending.ts'
 import type { Subscription } from './subscription.ts'
@@ -66,11 +65,15 @@ export interface Tasks extends Pick<TaskOwner, 'begin' | 'serve'>, Pick<Turns, '
     taskIds: readonly string[],
     limit: number,
   ): Promise<Map<string, TaskTransitionRow[]>>
+  /** Acts on mail that other processes have posted for tasks that run here. */
+  deliverPosted(): Promise<void>
   /** Deletes tasks that ended before this time; returns the number deleted. */
   drop(before: number, ledger?: Pick<Ledger, 'free'>): Promise<number>
 }
 
 interface TaskParts {
+  /** Owner of the tasks that run here. */
+  ownership: Ownership
   store: Pick<Store, 'ledger' | 'revisions'>
   addEvents: Events['addWithin']
   hooks?: TaskHooks | undefined
@@ -79,14 +82,9 @@ interface TaskParts {
 }
 
 const DROPPED_AT_ONCE = 500
-/**
- * Interval between mailbox checks, which find mail that was posted while this process took over a
- * task.
- */
-const HEED_EVERY_MS = LEASE_MS / 3
 
 export const createTasks = (parts: TaskParts): Tasks => {
-  const { logger, now, addEvents, hooks } = parts
+  const { ownership, logger, now, addEvents, hooks } = parts
   const { ledger, revisions } = parts.store
   const followers = createFollowers({ ledger, isRunning: taskId => turns.isRunning(taskId) })
   const lookAt = (taskId?: string): void => {
@@ -95,6 +93,7 @@ export const createTasks = (parts: TaskParts): Tasks => {
       .catch(error => logger.warn({ err: error }, 'followed tasks were not read'))
   }
   const owner = new TaskOwner({
+    ownership,
     ledger,
     logger,
     now,
@@ -107,16 +106,13 @@ export const createTasks = (parts: TaskParts): Tasks => {
   const { turns } = owner
   const own = { ledger, owner, followers, logger, now }
 
-  const heed = (): void => {
-    owner.heed().catch(error => logger.warn({ err: error }, 'the mail of tasks was not read'))
-  }
   const look = (): void => {
-    heed()
+    owner
+      .deliverPosted()
+      .catch(error => logger.warn({ err: error }, 'the mail of tasks was not read'))
     lookAt()
   }
   const stopWatching = revisions.onChange('tasks', look)
-  const heeding = systemRuntime.setInterval(heed, HEED_EVERY_MS)
-  heeding.unref()
 
   const follow: Tasks['follow'] = async (taskId, reader) => {
     const stored = await readSeen(ledger.read, taskId, reader)
@@ -132,7 +128,6 @@ export const createTasks = (parts: TaskParts): Tasks => {
 
   const close = async (): Promise<void> => {
     stopWatching()
-    stopTimer(heeding)
     await turns.close()
     followers.close()
   }
@@ -145,6 +140,7 @@ export const createTasks = (parts: TaskParts): Tasks => {
     send: (seen, tenantId, sent) => sendTaskMessage(own, seen, tenantId, sent),
     cancel: (taskId, tenantId, actor) => cancelTask(own, taskId, tenantId, actor),
     look: () => lookForMail(own),
+    deliverPosted: () => owner.deliverPosted(),
     follow,
     close,
     unfollow: followers.remove,

@@ -1,10 +1,9 @@
 import type { Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
 import { errorBody, ShoalError } from '../../../shared/errors.ts'
-import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
-import { LEASE_MS, type ProcessLease, TaskElsewhereError } from './lease.ts'
 import type { LiveTask, LiveTaskParts } from './live.ts'
 import { dataPart, textPart } from './parts.ts'
+import { releaseTasks, TaskElsewhereError } from './take-task.ts'
 import { TaskState } from './task-state.ts'
 import type { StatusMore, TurnWork } from './turn.ts'
 
@@ -13,7 +12,6 @@ const MAX_RUNNING = 2000
 export const MAX_RUNNING_PER_TENANT = 500
 
 export interface TurnParts extends LiveTaskParts {
-  lease: ProcessLease
   logger: Pick<Logger, 'warn' | 'error'>
   /** Called when this process stops reporting the events of a task. */
   onLeft: (taskId: string) => void
@@ -25,12 +23,10 @@ export interface TurnParts extends LiveTaskParts {
 export class Turns {
   readonly #parts: TurnParts
   readonly #lives = new Map<string, LiveTask>()
-  readonly #beating: Timer
   #isClosing = false
 
   constructor(parts: TurnParts) {
     this.#parts = parts
-    this.#beating = systemRuntime.setInterval(() => void this.#beat(), LEASE_MS / 3).unref()
   }
 
   get isClosing(): boolean {
@@ -111,22 +107,23 @@ export class Turns {
     if (live.hasMail) this.#parts.onMail(id)
   }
 
-  /** Stops all turns without ending their tasks, and ends the lease of this process. */
+  /** Stops all turns without ending their tasks, and gives them up. */
   async close(): Promise<void> {
-    const { ledger, lease, logger } = this.#parts
+    const { ledger, worker, logger } = this.#parts
     this.#isClosing = true
-    stopTimer(this.#beating)
     const lives = [...this.#lives.values()]
     for (const live of lives) live.close()
     await Promise.all(lives.map(live => live.waitForFlush()))
-    await ledger.free
-      .write(lease.end)
-      .catch(error =>
-        logger.warn(
-          { err: error },
-          'the lease on running tasks could not be ended; another coordinator takes them over once it expires',
-        ),
-      )
+    await releaseTasks(
+      ledger,
+      lives.map(({ task }) => task.id),
+      worker,
+    ).catch(error =>
+      logger.warn(
+        { err: error },
+        'the tasks of this coordinator were not given up; another takes them over once its lease expires',
+      ),
+    )
   }
 
   #fail(live: LiveTask, thrown: unknown): void {
@@ -137,14 +134,6 @@ export class Turns {
       reason: error.code,
       parts: [textPart(error.message), dataPart(errorBody(error))],
     })
-  }
-
-  async #beat(): Promise<void> {
-    const { ledger, lease, logger } = this.#parts
-    if (this.#lives.size === 0) return
-    await ledger.free
-      .write(lease.keep, { isUrgent: true })
-      .catch(error => logger.warn({ err: error }, 'this process could not say that it runs tasks'))
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Runtime } from '../../../shared/runtime.ts'
 
 /** Work that a part repeats. */
 export interface PeriodicWork {
@@ -13,7 +14,9 @@ export interface PeriodicWork {
 /** Parts that every domain is opened with. */
 export interface Base {
   logger: Logger
-  /** Unix time, milliseconds. */
+  /** Source of every clock, timer, random number, id and connection. */
+  runtime: Runtime
+  /** Unix time, milliseconds; after the store is open, that of all coordinators on it. */
   now: () => number
   /** Monotonic milliseconds. */
   nowMs: () => number

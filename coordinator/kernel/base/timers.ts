@@ -1,14 +1,11 @@
 import type { Logger } from 'pino'
-import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer } from '../../../shared/runtime.ts'
 import type { PeriodicWork } from './base.ts'
-
-/** Calls back again and again; the answer stops that. */
-type Repeat = (call: () => void, milliseconds: number) => () => void
 
 interface TimerParts {
   stack: Pick<AsyncDisposableStack, 'defer'>
   logger: Pick<Logger, 'warn'>
-  repeat?: Repeat
+  runtime: Pick<Runtime, 'setInterval'>
 }
 
 /** Schedules in this process alone, without jitter. */
@@ -23,10 +20,10 @@ export class Timers implements PeriodicWork {
   every: PeriodicWork['every'] = (name, seconds, run) => {
     if (this.#running.has(name)) throw new TypeError(`two schedules are named ${name}`)
     this.#running.set(name, undefined)
-    const { stack, repeat = onInterval } = this.#parts
-    const stop = repeat(() => this.#start(name, run), seconds * 1000)
+    const { stack, runtime } = this.#parts
+    const timer = runtime.setInterval(() => this.#start(name, run), seconds * 1000).unref()
     stack.defer(async () => {
-      stop()
+      stopTimer(timer)
       await this.#running.get(name)
     })
   }
@@ -41,9 +38,4 @@ export class Timers implements PeriodicWork {
       .finally(() => this.#running.set(name, undefined))
     this.#running.set(name, running)
   }
-}
-
-const onInterval: Repeat = (call, milliseconds) => {
-  const timer = systemRuntime.setInterval(call, milliseconds).unref()
-  return () => stopTimer(timer)
 }

@@ -1,7 +1,6 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
-import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
-import type { HeldLease, Leases } from '../store/leases.ts'
+import type { HeldLease, Leases } from '../leases/leases.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { createNotLeaderError, type Leader } from './leader.ts'
 
@@ -19,14 +18,13 @@ interface LeaseLeaderParts {
 /** Name of the lease that the leading process holds. */
 export const LEADER_LEASE = 'leader'
 const TENURE_MS = 3000
-/** Renewals per tenure: one may fail or be slow without a change of the leader. */
-const RENEWALS = 3
+/** Three renewals per tenure: one may fail or be slow without a change of the leader. */
+export const CAMPAIGN_SECONDS = TENURE_MS / 3000
 
 /** Leader of a store that several processes share, by one lease row whose epoch is the fence. */
 export class LeaseLeader implements Leader {
   readonly #parts: LeaseLeaderParts
   readonly #tenureMs: number
-  readonly #timer: Timer
   #lease: HeldLease | undefined
   /** Monotonic time until which the lease is certainly held: counted from before it was asked for. */
   #heldUntilMs = Number.NEGATIVE_INFINITY
@@ -36,8 +34,6 @@ export class LeaseLeader implements Leader {
   constructor(parts: LeaseLeaderParts) {
     this.#parts = parts
     this.#tenureMs = parts.tenureMs ?? TENURE_MS
-    this.#timer = systemRuntime.setInterval(() => void this.campaign(), this.#tenureMs / RENEWALS)
-    this.#timer.unref()
   }
 
   isLeader(): boolean {
@@ -65,7 +61,6 @@ export class LeaseLeader implements Leader {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    stopTimer(this.#timer)
     await this.#campaign
     const lease = this.#lease
     this.#lease = undefined

@@ -1,10 +1,10 @@
 import type { Base } from '../base/base.ts'
+import { createLeases, type Leases } from '../leases/leases.ts'
 import type { Replicas } from '../replicas/replicas.ts'
-import { createLeases, type Leases } from '../store/leases.ts'
 import type { Ledger, Store } from '../store/store.ts'
 import { fenceLedger } from './fence.ts'
 import type { Leader } from './leader.ts'
-import { LEADER_LEASE, LeaseLeader } from './lease-leader.ts'
+import { CAMPAIGN_SECONDS, LEADER_LEASE, LeaseLeader } from './lease-leader.ts'
 import { createSoleLeader } from './sole-leader.ts'
 
 /** Work that only the leader does. */
@@ -49,10 +49,11 @@ export const openLeader = async (parts: LeaderParts): Promise<OpenLeader> => {
 
 /** Another coordinator may lead; this one takes over when it must. */
 const openLeaseLeader = async (
-  { replicas, logger, nowMs }: LeaderParts,
+  { replicas, schedules, logger, nowMs }: LeaderParts,
   leases: Leases,
 ): Promise<LeaseLeader> => {
   const leader = new LeaseLeader({ leases, owner: replicas.id, logger, nowMs })
   await leader.campaign()
+  schedules.every('leader.campaign', CAMPAIGN_SECONDS, () => leader.campaign())
   return leader
 }

@@ -1,7 +1,7 @@
-import { newId } from '../../../shared/ids.ts'
 import type { Base } from '../base/base.ts'
 import type { Events } from '../events/bus.ts'
 import type { OpenLeader } from '../leader/open.ts'
+import type { Replicas } from '../replicas/replicas.ts'
 import type { Ledger, Store } from '../store/store.ts'
 import { countJobs } from './job-query.ts'
 import { forgetJobs } from './job-store.ts'
@@ -14,6 +14,7 @@ interface WorkerDomainParts
   extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
   store: Pick<Store, 'ledger'>
+  replicas: Pick<Replicas, 'id'>
   work: Pick<OpenQueue, 'kinds' | 'onWork'>
   events: Pick<Events, 'addWithin'>
   figures: {
@@ -24,12 +25,14 @@ interface WorkerDomainParts
   }
 }
 
+/** Interval of looks for jobs that became due or were added elsewhere. */
+const LOOK_SECONDS = 1
 const COUNT_SECONDS = 15
 const FORGET_SECONDS = 600
 
 /** Starts the worker of this process; every kind must have been added before. */
 export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
-  const { store, work, events, figures, stack } = parts
+  const { store, replicas, work, events, figures, stack } = parts
   const { schedules, leaderWork, logger, now } = parts
   const { ledger } = store
   const worker = Worker.start({
@@ -37,13 +40,14 @@ export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
     kinds: work.kinds,
     logger,
     now,
-    id: newId('worker'),
+    id: replicas.id,
     onOutcome: figures.queue.countAttempt,
     onGiveUp: (trx, { id, kind, tenantId }, reason) => {
       const data = { kind, reason, tenant_id: tenantId ?? null }
       return events.addWithin(trx, [{ type: 'shoal.job.dead', data, subject: id }])
     },
   })
+  schedules.every('queue.look', LOOK_SECONDS, () => worker.wake())
   stack.defer(() => worker.close())
   stack.defer(work.onWork(() => worker.wake()))
 

@@ -1,11 +1,5 @@
 import type { Logger } from 'pino'
-import {
-  sleep,
-  stopTimer,
-  systemRuntime,
-  type Timer,
-  timeoutSignal,
-} from '../../../shared/runtime.ts'
+import { sleep, stopTimer, systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { backOffMs } from './back-off.ts'
 import type { Job } from './job.ts'
@@ -25,22 +19,18 @@ export interface WorkerParts {
   /** Unix time, milliseconds. */
   now: () => number
   random?: () => number
-  /** Interval at which the queue is read for jobs that became due or were added elsewhere. */
-  pollMs?: number
   /** Called with the outcome of each attempt. */
   onOutcome?: (kind: string, outcome: JobOutcome) => void
   /** Called in the transaction that gives up a job, unless its kind opts out. */
   onGiveUp?: (trx: SealedTrx, job: Job, reason: string) => Promise<void>
 }
 
-const POLL_MS = 1000
 /** A job that ignores cancellation for this long is abandoned; its lease expires. */
 const CLOSE_MS = 5000
 
 /** Runs the jobs of every kind, each within its own concurrency, so that a slow kind delays no other. */
 export class Worker {
   readonly #parts: WorkerParts
-  readonly #timer: Timer
   readonly #closing = new AbortController()
   readonly #counts = new Map<string, number>()
   readonly #attempts = new Set<Promise<void>>()
@@ -49,7 +39,6 @@ export class Worker {
 
   private constructor(parts: WorkerParts) {
     this.#parts = parts
-    this.#timer = systemRuntime.setInterval(() => this.wake(), parts.pollMs ?? POLL_MS)
   }
 
   static start(parts: WorkerParts): Worker {
@@ -77,7 +66,6 @@ export class Worker {
 
   /** Stops claiming jobs; attempts in progress are aborted and return to the queue. */
   async close(): Promise<void> {
-    stopTimer(this.#timer)
     this.#closing.abort()
     await this.#looking
     const late = new AbortController()

@@ -1,7 +1,7 @@
 import type { Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
-import { createLeases } from '../store/leases.ts'
+import { createLeases } from '../leases/leases.ts'
 import type { Ledger, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 

@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { newId } from '../../../shared/ids.ts'
 import { VERSION } from '../../../shared/version.ts'
 import type { Base } from '../base/base.ts'
+import { createOwnership, type Ownership } from '../leases/ownership.ts'
 import type { Store } from '../store/store.ts'
 import { RegisteredReplicas } from './registered-replicas.ts'
 import type { ReplicaConfig } from './replica-config.ts'
@@ -14,18 +15,33 @@ interface ReplicasParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'n
 }
 
 const RENEW_SECONDS = 1
+/** Interval where nobody else looks at the lease before this process has ended. */
+const RENEW_ALONE_SECONDS = 5
 
 /** Registers this coordinator among those on its store; on SQLite it is the only one. */
-export const openReplicas = async (parts: ReplicasParts): Promise<{ replicas: Replicas }> => {
+export const openReplicas = async (
+  parts: ReplicasParts,
+): Promise<{ replicas: Replicas; ownership: Ownership }> => {
   const { config, store, stack, schedules, logger, now, nowMs } = parts
   const { name = hostname(), address } = config.replica
   const self = { id: newId('rep'), name, address, version: VERSION }
-  if (!store.isShared) return { replicas: createSoleReplica({ ...self, startedAt: now() }) }
-  const replicas = new RegisteredReplicas({ ledger: store.ledger, self, logger, nowMs })
+  const { ledger } = store
+  const ownership = createOwnership({ id: self.id, ledger, logger })
+  if (!store.isShared) {
+    stack.defer(() => endOwnership(parts, ownership))
+    schedules.every('replicas.renew', RENEW_ALONE_SECONDS, ownership.renew)
+    return { replicas: createSoleReplica({ ...self, startedAt: now() }), ownership }
+  }
+  const replicas = new RegisteredReplicas({ ledger, self, ownership, logger, nowMs })
   await replicas.register()
   stack.defer(() =>
     replicas.leave().catch(error => logger.warn({ err: error }, 'not deregistered')),
   )
   schedules.every('replicas.renew', RENEW_SECONDS, () => replicas.renew())
-  return { replicas }
+  return { replicas, ownership }
 }
+
+const endOwnership = ({ store, logger }: ReplicasParts, { end }: Ownership): Promise<void> =>
+  store.ledger.free
+    .write(end, { evenFrozen: true })
+    .catch(error => logger.warn({ err: error }, 'the lease of this process was not ended'))

@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { Listeners } from '../base/listeners.ts'
+import type { Ownership } from '../leases/ownership.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { hasMaintenance } from './maintenance.ts'
@@ -11,6 +12,8 @@ import type { Replica, Replicas } from './replicas.ts'
 interface RegisteredReplicasParts {
   ledger: Pick<Ledger, 'sealed' | 'free' | 'nowMs'>
   self: Omit<Replica, 'startedAt'>
+  /** Its lease is renewed with the row. */
+  ownership: Pick<Ownership, 'keep' | 'end'>
   logger: Pick<Logger, 'info' | 'warn'>
   /** Monotonic milliseconds. */
   nowMs: () => number
@@ -138,17 +141,18 @@ export class RegisteredReplicas implements Replicas {
   async leave(): Promise<void> {
     this.#hasLeft = true
     this.#countedUntilMs = Number.NEGATIVE_INFINITY
-    await this.#parts.ledger.free.write(
-      trx => trx.deleteFrom('replicas').where('id', '=', this.id).execute(),
-      AT_ONCE,
-    )
+    await this.#parts.ledger.free.write(async trx => {
+      await this.#parts.ownership.end(trx)
+      await trx.deleteFrom('replicas').where('id', '=', this.id).execute()
+    }, AT_ONCE)
   }
 
   /** Undefined when the row has gone, as after a copy of the store. */
   #renewRow(spared: readonly string[]): Promise<LiveSet | undefined> {
-    const { ledger } = this.#parts
+    const { ledger, ownership } = this.#parts
     const has_cells = Number(this.#hasCells())
     return ledger.free.write(async trx => {
+      await ownership.keep(trx)
       const now = await ledger.nowMs(trx)
       const { numUpdatedRows } = await trx
         .updateTable('replicas')

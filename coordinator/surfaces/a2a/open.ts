@@ -9,6 +9,7 @@ import type { TaskViews, Views } from '../../kernel/declaration/context.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
+import type { Ownership } from '../../kernel/leases/ownership.ts'
 import type { OpenQueue } from '../../kernel/queue/open.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { A2aConfig } from './a2a-config.ts'
@@ -25,9 +26,10 @@ export const openReaders = ({
 const DROP_SECONDS = 600
 
 interface TaskDomainParts
-  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+  extends Pick<Base, 'stack' | 'logger' | 'now' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   resolveReferences: ResolveReferences
+  ownership: Ownership
   config: { a2a: A2aConfig }
   store: Store
   events: Events
@@ -46,8 +48,9 @@ export const openTasks = (
   parts: TaskDomainParts,
 ): { tasks: Tasks; operationTasks: OperationTasks; views: TaskViews } => {
   const { config, store, events, callable, readerOf, push, work, stack } = parts
-  const { pipeline, leaderWork, logger, now } = parts
+  const { ownership, pipeline, leaderWork, logger, now, runtime } = parts
   const tasks = createTasks({
+    ownership,
     store,
     addEvents: events.addWithin,
     hooks: pushQueue({ configs: push, queue: work.queue, logger }),
@@ -64,6 +67,7 @@ export const openTasks = (
     resolveReferences: parts.resolveReferences,
     events,
     logger,
+    runtime,
   })
   stack.defer(() => operationTasks.close())
   leaderWork.every('tasks.drop', DROP_SECONDS, ledger =>
@@ -81,12 +85,23 @@ export const openTasks = (
   return { tasks, operationTasks, views: { tasks: seen } }
 }
 
+/**
+ * Interval of looks: other processes decide without an event here, end in the middle of a task, or
+ * post mail while this one takes a task over.
+ */
+const LOOK_SECONDS = 5
+
 /** Resumes the tasks of a terminated process; every view is available by now. */
 export const recoverTasks = async ({
+  tasks,
   operationTasks,
-}: {
+  schedules,
+}: Pick<Base, 'schedules'> & {
+  tasks: Tasks
   operationTasks: OperationTasks
 }): Promise<object> => {
   await operationTasks.recover()
+  schedules.every('tasks.recover', LOOK_SECONDS, operationTasks.recover)
+  schedules.every('tasks.deliver', LOOK_SECONDS, tasks.deliverPosted)
   return {}
 }

@@ -7,14 +7,14 @@ import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { StoreProbe } from '../../kernel/store/probe.ts'
 import { coordinatorMetrics, type Figures } from './figures.ts'
 import { addProcessMetrics, createPrometheusRegistry } from './prometheus.ts'
-import { createVitals, type Vitals } from './vitals.ts'
+import { createVitals, LOOP_WINDOW_SECONDS, type Vitals } from './vitals.ts'
 
 /** Health of the coordinator process. */
 interface VitalViews {
-  vitals: Omit<Vitals, 'close'>
+  vitals: Omit<Vitals, 'close' | 'beginWindow'>
 }
 
-interface VitalParts extends Pick<Base, 'stack' | 'nowMs'> {
+interface VitalParts extends Pick<Base, 'stack' | 'schedules' | 'nowMs'> {
   config: { state_dir: string }
   figures: Figures
   budgets: Pick<Budgets, 'list'>
@@ -37,6 +37,7 @@ export const openVitals = (parts: VitalParts): { registry: Registry; views: Vita
     nowMs,
   })
   stack.defer(() => vitals.close())
+  parts.schedules.every('vitals.window', LOOP_WINDOW_SECONDS, vitals.beginWindow)
   const sources = {
     figures,
     budgets,

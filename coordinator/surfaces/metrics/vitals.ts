@@ -1,6 +1,5 @@
 import { statfs } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import type { StoreProbe } from '../../kernel/store/probe.ts'
 
 /** Health of the coordinator process and its state folder. */
@@ -15,6 +14,8 @@ export interface Vitals {
   disk(): Promise<{ freeBytes: number; totalBytes: number }>
   /** Longest delay of the event loop in the last one to two minutes, milliseconds. */
   loopDelayMs(): number
+  /** Begins the next window of `loopDelayMs`; called once a minute. */
+  beginWindow(): void
   close(): void
 }
 
@@ -27,7 +28,8 @@ interface VitalsParts {
   nowMs: () => number
 }
 
-const LOOP_WINDOW_MS = 60_000
+/** Length of a window of `loopDelayMs`. */
+export const LOOP_WINDOW_SECONDS = 60
 
 export const createVitals = ({
   store,
@@ -49,6 +51,7 @@ export const createVitals = ({
     usageProblem: usage.trouble,
     disk,
     loopDelayMs: loop.worstMs,
+    beginWindow: loop.beginWindow,
     close: loop.close,
   }
 }
@@ -61,16 +64,12 @@ const watchLoop = () => {
   const histogram = monitorEventLoopDelay({ resolution: LOOK_EVERY_MS })
   histogram.enable()
   let before = 0
-  const turn = systemRuntime.setInterval(() => {
-    before = histogram.max
-    histogram.reset()
-  }, LOOP_WINDOW_MS)
-  turn.unref()
   return {
     worstMs: () => Math.max(0, Math.max(before, histogram.max) / 1e6 - LOOK_EVERY_MS),
-    close: () => {
-      stopTimer(turn)
-      histogram.disable()
+    beginWindow: () => {
+      before = histogram.max
+      histogram.reset()
     },
+    close: () => void histogram.disable(),
   }
 }

@@ -12,6 +12,7 @@ import type { ConversationViews } from '../../kernel/declaration/context.ts'
 import type { Skill } from '../../kernel/declaration/skill.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
+import type { Ownership } from '../../kernel/leases/ownership.ts'
 import { ownAddresses } from '../../kernel/outbound/open.ts'
 import type { Outbound } from '../../kernel/outbound/outbound-config.ts'
 import { createSender } from '../../kernel/outbound/sender.ts'
@@ -24,6 +25,7 @@ import { createSpeakers } from './speakers.ts'
 interface SpeakerDomainParts
   extends Pick<Base, 'stack' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
+  ownership: Ownership
   config: { conversations: ConversationsConfig; outbound: Outbound; tiers: TierSettings }
   catalogue: Catalogue
   /** Environment of the process, which may hold credentials for agents. */
@@ -44,6 +46,7 @@ export const openSpeakers = async (
   parts: SpeakerDomainParts,
 ): Promise<{ views: ConversationViews }> => {
   const { config, store, events, running, figures, stack, leaderWork, logger, now } = parts
+  const { ownership } = parts
   const { outbound, conversations } = config
   const sender = createSender({
     config: { ...outbound, answer_seconds: conversations.agent_seconds },
@@ -55,6 +58,7 @@ export const openSpeakers = async (
   stack.defer(() => agents.close())
   const speakers = createSpeakers({ ...parts, agents })
   const opened = await Conversations.open({
+    ownership,
     config: conversations,
     store,
     speakers,

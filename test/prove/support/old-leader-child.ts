@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fenceLedger } from '../../../coordinator/kernel/leader/fence.ts'
 import { createNotLeaderError } from '../../../coordinator/kernel/leader/leader.ts'
 import { LEADER_LEASE } from '../../../coordinator/kernel/leader/lease-leader.ts'
-import { createLeases } from '../../../coordinator/kernel/store/leases.ts'
+import { createLeases } from '../../../coordinator/kernel/leases/leases.ts'
 import { openStore } from '../../../coordinator/kernel/store/store.ts'
 
 /* Program: writes under one epoch of the leader for ever, whatever happened meanwhile, and says how

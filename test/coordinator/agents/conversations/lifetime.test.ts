@@ -5,15 +5,16 @@ import { createTenant } from '../../../../coordinator/access/people/tenants.ts'
 import type { Conversations } from '../../../../coordinator/agents/conversations/conversations.ts'
 import type { NewContent } from '../../../../coordinator/agents/conversations/exchange.ts'
 import { startUpkeep } from '../../../../coordinator/agents/conversations/upkeep.ts'
-import { LEASE_MS } from '../../../../coordinator/calls/tasks/lease.ts'
 import type { Context } from '../../../../coordinator/kernel/declaration/context.ts'
 import { defineSkill } from '../../../../coordinator/kernel/declaration/skill.ts'
+import { LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
 import type { Store } from '../../../../coordinator/kernel/store/store.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { DAY_MS } from '../../../../shared/time.ts'
 import { keyOfTier } from '../../../support/app.ts'
 import { silent } from '../../../support/cell.ts'
 import { openTestConversations, type TestConversationOptions } from '../../../support/conversing.ts'
+import { newOwnership } from '../../../support/replicas.ts'
 import { BY, temporaryStore } from '../../kernel/store/temporary.ts'
 
 const NOW = 1_800_000_000_000
@@ -218,9 +219,15 @@ t.test('a coordinator that does not lead leaves unfinished messages to the leade
   await model.asked
   clock.now += LEASE_MS + 1
   const following = { every: () => {}, runOnce: async () => {} }
-  const parts = { ledger: store.ledger, leaderWork: following, retentionDays: 0, logger: silent }
-  const upkeep = await startUpkeep({ ...parts, now: () => clock.now })
-  t.teardown(() => upkeep.close())
+  const { ledger } = store
+  const parts = {
+    ledger,
+    ownership: newOwnership(ledger),
+    leaderWork: following,
+    retentionDays: 0,
+    logger: silent,
+  }
+  await startUpkeep({ ...parts, now: () => clock.now })
   t.match(await messages(conversations, id), [{ state: 'answering' }])
   leaving.abort()
   await sent

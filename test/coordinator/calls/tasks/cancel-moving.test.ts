@@ -3,6 +3,7 @@ import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
 import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
 import type { Opening } from '../../../../coordinator/calls/tasks/turn.ts'
 import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook.ts'
+import { newOwnership } from '../../../support/replicas.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
 import {
   completed,
@@ -26,6 +27,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   })
   const open = (own: typeof ledger) => {
     const tasks = createTasks({
+      ownership: newOwnership(own),
       store: { revisions, ledger: own },
       addEvents: async () => {},
       now: () => clock.now,

@@ -3,6 +3,7 @@ import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
 import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
 import type { TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
 import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook.ts'
+import { newOwnership } from '../../../support/replicas.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
 import { HOME, newTask, waitingTask } from './fixtures.ts'
 
@@ -15,6 +16,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
     return commit(work)
   })
   const tasks = createTasks({
+    ownership: newOwnership(failing),
     store: { revisions, ledger: failing },
     addEvents: async () => {},
     logger: { warn: () => {}, error: () => {} },

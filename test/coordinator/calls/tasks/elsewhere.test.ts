@@ -1,12 +1,13 @@
 import type { StreamResponse } from '@a2a-js/sdk'
 import t from 'tap'
-import { LEASE_MS } from '../../../../coordinator/calls/tasks/lease.ts'
 import { postMail } from '../../../../coordinator/calls/tasks/mailbox.ts'
 import { artifactOf, dataPart, textPart } from '../../../../coordinator/calls/tasks/parts.ts'
 import type { Subscription } from '../../../../coordinator/calls/tasks/subscription.ts'
 import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
 import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
 import type { TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
+import { LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
+import { newOwnership } from '../../../support/replicas.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
 import { HOME, newTask } from './fixtures.ts'
@@ -22,7 +23,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   }
   const open = async () => {
     const store = await temporaryStore(t, folder, { pollMilliseconds: 20, now: () => clock.now })
-    const tasks = createTasks({ ...parts, store })
+    const tasks = createTasks({ ...parts, store, ownership: newOwnership(store.ledger) })
     t.teardown(() => tasks.close())
     return { store, tasks }
   }

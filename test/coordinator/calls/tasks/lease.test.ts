@@ -1,9 +1,10 @@
 import t from 'tap'
-import { LEASE_MS } from '../../../../coordinator/calls/tasks/lease.ts'
 import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
 import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
 import type { Turn, TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
+import { LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { newOwnership } from '../../../support/replicas.ts'
 import { runTaskHistories } from '../../../support/task-histories.ts'
 import { temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
 import { createSent, failed, HOME, newTask, waitingTask } from './fixtures.ts'
@@ -21,7 +22,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   }
   const taken: string[] = []
   const open = () => {
-    const tasks = createTasks(parts)
+    const tasks = createTasks({ ...parts, ownership: newOwnership(store.ledger) })
     tasks.serve(async ({ run }) => {
       taken.push(run.taskId)
       return failed

@@ -8,6 +8,7 @@ import type { TaskRun } from '../../../../coordinator/calls/tasks/task-run.ts'
 import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
 import { resolveCells } from '../../../../coordinator/fleet/cells/resolve-cells.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 
 const run: TaskRun = {
   taskId: 'a',
@@ -53,6 +54,7 @@ const scene = (t: Pick<Test, 'teardown'>, state: string, tasks: object = {}) => 
     pipeline: { authorize: refuse, perform: async () => undefined },
     events: { subscribe: () => () => {} },
     logger: { warn: () => {} },
+    runtime: systemRuntime,
   })
   t.teardown(made.close)
   const { cancel, prepare } = made

@@ -7,6 +7,7 @@ import { findBrokenRow } from '../../../../coordinator/calls/tasks/transition.ts
 import type { TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
 import { MAX_RUNNING_PER_TENANT } from '../../../../coordinator/calls/tasks/turns.ts'
 import type { EventDraft } from '../../../../coordinator/kernel/events/bus.ts'
+import { newOwnership } from '../../../support/replicas.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
 
@@ -34,7 +35,9 @@ const scene = async (t: Parameters<typeof temporaryStore>[0], now = () => Date.n
   const addEvents = async (_trx: unknown, drafts: readonly EventDraft[]) => {
     for (const { type } of drafts) published.push(type)
   }
-  return { store, published, tasks: createTasks({ store, addEvents, logger: quiet, now }) }
+  const ownership = newOwnership(store.ledger)
+  const tasks = createTasks({ store, ownership, addEvents, logger: quiet, now })
+  return { store, published, tasks }
 }
 
 const complete: TurnWork = async turn => turn.status(TaskState.TASK_STATE_COMPLETED)

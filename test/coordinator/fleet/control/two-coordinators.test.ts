@@ -8,6 +8,7 @@ import { Listeners } from '../../../../coordinator/kernel/base/listeners.ts'
 import { Timers } from '../../../../coordinator/kernel/base/timers.ts'
 import type { SigningKey } from '../../../../coordinator/kernel/signing/signing.ts'
 import { newId } from '../../../../shared/ids.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { createSigner, generatePrivateKey } from '../../../../shared/signing.ts'
 import { CAPABILITY } from '../../../../shared/wire/capability.ts'
 import { type AckState, type Command, signAck } from '../../../../shared/wire/command.ts'
@@ -385,7 +386,7 @@ t.test('a command ends for its creator, whichever coordinator hears the cell', a
       bus: { publish: async (_name, _cellId, _type, _body, id = '') => void sent.push(id) },
       leaderWork: { every: () => {}, runOnce: async () => {} },
       stack,
-      schedules: new Timers({ stack, logger: silent }),
+      schedules: new Timers({ stack, logger: silent, runtime: systemRuntime }),
       logger: silent,
       now: Date.now,
     })

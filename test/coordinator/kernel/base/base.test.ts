@@ -3,6 +3,7 @@ import { createBoundedCache } from '../../../../coordinator/kernel/base/bounded-
 import { followChanges } from '../../../../coordinator/kernel/base/follow-changes.ts'
 import { openAll } from '../../../../coordinator/kernel/base/open-all.ts'
 import { Timers } from '../../../../coordinator/kernel/base/timers.ts'
+import type { Timer } from '../../../../shared/runtime.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 
 /** Schedules that a test runs by hand, and what they logged. */
@@ -13,9 +14,15 @@ const scene = () => {
   const timers = new Timers({
     stack,
     logger: { warn: (_: unknown, message?: string) => void warned.push(message ?? '') } as never,
-    repeat: call => {
-      ticks.push(call)
-      return () => void ticks.splice(ticks.indexOf(call), 1)
+    runtime: {
+      setInterval: call => {
+        ticks.push(call)
+        const timer: Timer = {
+          unref: () => timer,
+          [Symbol.dispose]: () => void ticks.splice(ticks.indexOf(call), 1),
+        }
+        return timer
+      },
     },
   })
   return { timers, stack, warned, ticks, tick: () => ticks.forEach(each => void each()) }

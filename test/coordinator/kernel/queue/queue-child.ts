@@ -21,10 +21,11 @@ const worker = Worker.start({
   id,
   logger: pino({ level: 'silent' }),
   now: Date.now,
-  pollMs: 20,
   onOutcome: () => process.stdout.write('.\n'),
 })
+const looking = setInterval(() => worker.wake(), 20)
 process.on('SIGTERM', async () => {
+  clearInterval(looking)
   await worker.close()
   await store.close()
 })

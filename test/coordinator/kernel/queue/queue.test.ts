@@ -336,6 +336,7 @@ t.test('ended jobs are deleted after their retention', async t => {
   const own = { store, stack, schedules, replicas, logger: silent, nowMs: Date.now }
   const { leaderWork } = await openLeader(own)
   await openWorker({
+    replicas: { id: 'rep_1' },
     store,
     stack,
     schedules,

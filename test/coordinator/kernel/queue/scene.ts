@@ -39,10 +39,13 @@ export const queueScene = async (t: Pick<Test, 'teardown'>, kinds: JobKind[]) =>
       logger: silent,
       now,
       random: () => 0,
-      pollMs: 5,
       ...parts,
     })
-    t.teardown(() => worker.close())
+    const looking = setInterval(() => worker.wake(), 5)
+    t.teardown(() => {
+      clearInterval(looking)
+      return worker.close()
+    })
     return worker
   }
   /** Waits until the jobs of a tenant are as wanted. */

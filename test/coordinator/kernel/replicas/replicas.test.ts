@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { createOwnership, LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
 import { runInMaintenance } from '../../../../coordinator/kernel/replicas/maintenance.ts'
 import { RegisteredReplicas } from '../../../../coordinator/kernel/replicas/registered-replicas.ts'
 import { findOwner } from '../../../../coordinator/kernel/replicas/rendezvous.ts'
@@ -16,6 +17,7 @@ const openScene = async (t: Test) => {
     const store = await temporaryStore(t, folder, { now: () => clock.now })
     const replicas = new RegisteredReplicas({
       ledger: store.ledger,
+      ownership: createOwnership({ id, ledger: store.ledger, logger: silent }),
       self: { id, name: `name-${id}`, address, version: '1.0.0' },
       logger: silent,
       nowMs: () => clock.now,
@@ -60,6 +62,19 @@ t.test('coordinators on one store know each other', async t => {
     await first.renew()
     t.strictSame(idsOf(first), ['a'])
   })
+})
+
+t.test('one heartbeat keeps a coordinator live and the owner of its tasks', async t => {
+  const { clock, register } = await openScene(t)
+  const { replicas, store } = await register('a')
+  const listOwners = () => store.ledger.read.selectFrom('task_workers').selectAll().execute()
+  await replicas.renew()
+  t.strictSame(await listOwners(), [{ id: 'a', lease_until: clock.now + LEASE_MS }])
+  clock.now += LEASE_MS - 1
+  await replicas.renew()
+  t.strictSame(await listOwners(), [{ id: 'a', lease_until: clock.now + LEASE_MS }])
+  await replicas.leave()
+  t.strictSame(await listOwners(), [], 'others take over at once what it leaves')
 })
 
 t.test('a coordinator lacks cells only while a running one has some', async t => {

@@ -6,11 +6,11 @@ import pino from 'pino'
 import t, { type Test } from 'tap'
 import { CoordinatorConfig } from '../../../../coordinator/config.ts'
 import { LeaseLeader } from '../../../../coordinator/kernel/leader/lease-leader.ts'
+import { createLeases, type HeldLease } from '../../../../coordinator/kernel/leases/leases.ts'
 import { claimJobs, endJob } from '../../../../coordinator/kernel/queue/job-claims.ts'
 import { createQueue } from '../../../../coordinator/kernel/queue/queue.ts'
 import { RegisteredReplicas } from '../../../../coordinator/kernel/replicas/registered-replicas.ts'
 import { StoreFault } from '../../../../coordinator/kernel/store/faults.ts'
-import { createLeases, type HeldLease } from '../../../../coordinator/kernel/store/leases.ts'
 import { type StorePlace, storePlaceOf } from '../../../../coordinator/kernel/store/place.ts'
 import { ConnectionPool } from '../../../../coordinator/kernel/store/postgres/pool.ts'
 import { Server } from '../../../../coordinator/kernel/store/postgres/server.ts'
@@ -35,6 +35,7 @@ import {
   createStoreDatabase,
   postgresMissing,
 } from '../../../support/postgres.ts'
+import { newOwnership } from '../../../support/replicas.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { testKind } from '../queue/scene.ts'
 import { temporaryFolder } from './temporary.ts'
@@ -182,9 +183,11 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   t.test('renews leases and is polled for changes ahead of the writes that wait', async t => {
     const store = await openPlainStore(t, await createStoreDatabase(t))
     const { ledger, revisions } = store
+    const ownership = newOwnership(ledger)
     const replicas = new RegisteredReplicas({
       ledger,
-      self: { id: newId('rep'), name: undefined, address: undefined, version: '1.0.0' },
+      ownership,
+      self: { id: ownership.id, name: undefined, address: undefined, version: '1.0.0' },
       logger: silent,
       nowMs: () => 0,
     })

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely'
-import type { Ledger } from './store.ts'
-import type { LedgerTables } from './tables.ts'
+import type { Ledger } from '../store/store.ts'
+import type { LedgerTables } from '../store/tables.ts'
 
 /** Proof of one tenure: the epoch is a fencing token, higher than that of every earlier holder. */
 export interface HeldLease {
