@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
 import { newId } from './ids.ts'
+import type { Wait } from './wait.ts'
 
 /** A call that is due later; disposal cancels it. */
 export interface Timer extends Disposable {
@@ -78,6 +79,12 @@ export const sleep = (
     }
     signal?.addEventListener('abort', onAbort, { once: true })
   })
+
+/** Returns a sleep that resolves early when its signal aborts, and never rejects. */
+export const waitBy =
+  (runtime: Pick<Runtime, 'setTimeout'>): Wait =>
+  (milliseconds, signal) =>
+    sleep(runtime, milliseconds, { signal }).catch(() => {})
 
 /** Signal that aborts with a `TimeoutError` after the time. The process may end before. */
 export const timeoutSignal = (

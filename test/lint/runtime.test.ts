@@ -6,13 +6,120 @@ const root = resolve(import.meta.dirname, '..', '..')
 
 /** What a file receives through a `Runtime` (`shared/runtime.ts`) and takes from nowhere else. */
 const GLOBALS =
-  /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bMath\.random\b|\brandomUUID\b|\bhrtime\b|\bAbortSignal\.timeout\b|\bqueueMicrotask\b|\bnew Socket\(|'node:timers|(?<![\w.#])(?:set|clear)(?:Timeout|Interval|Immediate)\b/
+  /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bMath\.random\b|\brandomUUID\b|\bhrtime\b|\bAbortSignal\.timeout\b|\bqueueMicrotask\b|\bnew Socket\(|'node:timers|(?<![\w.#'])(?:set|clear)(?:Timeout|Interval|Immediate)\b/
 
 /** Text without comments, so that prose may name what code may not. */
 const stripComments = (text: string): string =>
   text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')
 
 const findGlobal = (text: string): string | undefined => GLOBALS.exec(stripComments(text))?.[0]
+
+const DEFAULT = 'the default of a runtime that its Base replaces'
+const TURN = 'long work that lets other events run; nothing is ordered by it'
+const ANSWER = 'measures or limits one answer to a client, on its socket'
+
+/** Folders and files that may name the runtime of the system in place of that of their Base. */
+const SYSTEM: Record<string, string> = {
+  'access/keys/keys.ts': DEFAULT,
+  'access/keys/open-answers.ts': 'the default of `later`, which tests replace',
+  'access/keys/verifier.ts': DEFAULT,
+  'access/quota/call-limits.ts': DEFAULT,
+  'access/quota/held-rows.ts': 'usage waits for a full disk of this machine',
+  'access/quota/quota.ts': DEFAULT,
+  'access/quota/slots/shared-minutes.ts': DEFAULT,
+  'access/quota/usage-check.ts': TURN,
+  'access/quota/usage-keeper.ts': DEFAULT,
+  'agents/conversations/': 'speakers are outside: models, skills and agents of other services',
+  'agents/webhooks/webhooks.ts': 'the id of a delivery, which nothing is ordered by',
+  'assembly/': 'gives the runtime to every part, and listens on real ports',
+  'calls/idempotency/idempotency.ts': DEFAULT,
+  'calls/invoke/': ANSWER,
+  'calls/tasks/cancelling.ts': ANSWER,
+  'calls/tasks/live.ts': DEFAULT,
+  'devices/': ANSWER,
+  'discovery/': 'asks modules and sources outside, each within its time',
+  'fleet/broker/': 'sockets of cells; the bus is a port that is replaced as a whole',
+  'fleet/cells/presence-teller.ts': DEFAULT,
+  'fleet/control/command-end.ts': DEFAULT,
+  'fleet/control/configs.ts': TURN,
+  'fleet/control/write-behind.ts': 'gathers rows of one process; not replaced yet',
+  'fleet/enrolment/cells.ts': DEFAULT,
+  'fleet/enrolment/epochs.ts': 'the default of `later`, which tests replace',
+  'fleet/questions/': 'asks a cell through its link, each question within its time',
+  'fleet/routing/': DEFAULT,
+  'fleet/series/series.ts': DEFAULT,
+  'gateway/dispatch/': ANSWER,
+  'gateway/link/': 'sockets of cells; the link is a port that is replaced as a whole',
+  'insight/': TURN,
+  'kernel/audit/': TURN,
+  'kernel/base/follow-changes.ts': DEFAULT,
+  'kernel/base/time-slices.ts': TURN,
+  'kernel/base/turn-queue.ts': TURN,
+  'kernel/events/event-stream.ts': 'the id of an event, which nothing is ordered by',
+  'kernel/events/event-writer.ts': DEFAULT,
+  'kernel/outbound/target-limits.ts': DEFAULT,
+  'kernel/publish/publisher.ts': 'multicast DNS on real sockets',
+  'kernel/queue/worker.ts': DEFAULT,
+  'kernel/schedules/recurrence.ts': TURN,
+  'kernel/secrets/rotate.ts': 'a command with a process of its own',
+  'kernel/store/group-commit.ts': DEFAULT,
+  'kernel/store/journal.ts': 'gathers the lines of a file of this process',
+  'kernel/store/postgres/':
+    'connections to a server; the engine is a port that is replaced as a whole',
+  'kernel/store/probe.ts': DEFAULT,
+  'kernel/store/revisions.ts': DEFAULT,
+  'kernel/store/sqlite/': 'files of this machine; the engine is a port that is replaced as a whole',
+  'kernel/tls/own-certificate.ts': 'certificates are valid by the clock of their readers',
+  'surfaces/admin/': 'commands are processes of their own, without a Base',
+  'surfaces/http/': ANSWER,
+  'surfaces/mcp/': ANSWER,
+  'surfaces/metrics/': 'measures this process',
+}
+
+const findEntry = (file: string): string | undefined =>
+  Object.keys(SYSTEM).find(entry => file.startsWith(`coordinator/${entry}`))
+
+t.test('only listed files name the runtime of the system, and each entry is used', async t => {
+  const files = globSync('coordinator/**/*.ts', { cwd: root }).filter(file =>
+    /\bsystemRuntime\b/.test(readFileSync(join(root, file), 'utf8')),
+  )
+  t.strictSame(
+    files.filter(file => findEntry(file) === undefined),
+    [],
+    'a file takes the runtime of its Base, or stands in the table with its reason',
+  )
+  t.strictSame(
+    Object.keys(SYSTEM).filter(entry => !files.some(file => findEntry(file) === entry)),
+    [],
+  )
+})
+
+/** Timers that recur outside of `kernel/schedules`, which stops them and waits for their runs. */
+const INTERVALS: Record<string, string> = {
+  'access/quota/held-rows.ts': 'commands record usage, too, and have no schedules',
+  'gateway/link/pings.ts': 'lives as long as one link',
+  'kernel/base/timers.ts': 'the timer of the schedules',
+  'kernel/queue/worker.ts': 'lives as long as one attempt, a third of its lease',
+  'kernel/store/journal.ts': 'commands open a journal, too, and have no schedules',
+  'kernel/store/revisions.ts': 'the store is open before there are schedules, and in commands',
+  'kernel/store/sqlite/checkpointer.ts': 'the store is open in commands, too',
+  'surfaces/http/event-routes.ts': 'lives as long as one stream',
+  'surfaces/http/paced-lines.ts': 'lives as long as one answer',
+}
+
+t.test('what recurs in the process is a schedule, or has a reason', async t => {
+  const files = globSync('coordinator/**/*.ts', { cwd: root }).filter(file =>
+    /\.setInterval\(|^\s+\.setInterval/m.test(
+      stripComments(readFileSync(join(root, file), 'utf8')),
+    ),
+  )
+  t.strictSame(
+    files.toSorted(),
+    Object.keys(INTERVALS)
+      .map(file => `coordinator/${file}`)
+      .toSorted(),
+  )
+})
 
 t.test('no file of the coordinator takes time, chance or a connection from Node', async t => {
   const files = globSync('coordinator/**/*.ts', { cwd: root }).toSorted()

@@ -29,6 +29,8 @@ export interface KeysOptions {
   later?: OpenAnswersParts['later']
   /** Functions that compare secrets; tests count the comparisons. */
   checking?: Pick<VerifierOptions<Key>, 'digestOf' | 'isEqual'>
+  /** Monotonic milliseconds. */
+  nowMs?: () => number
 }
 
 /** Shortest interval between two writes of a key's last use. */
@@ -45,7 +47,7 @@ export class Keys {
   /** Called after this process has revoked a key. */
   readonly revocations = new Listeners<[]>()
 
-  constructor({ store, logger, now = systemRuntime.now, later, checking }: KeysOptions) {
+  constructor({ store, logger, now = systemRuntime.now, nowMs, later, checking }: KeysOptions) {
     const { ledger } = store
     this.#ledger = ledger
     this.#logger = logger
@@ -54,6 +56,7 @@ export class Keys {
       ...checking,
       isAway: () => ledger.outage() !== undefined || store.revisions.isBehind(),
       lags: store.revisions.lags,
+      nowMs,
       lookAfterPause: store.revisions.lookAfterPause,
       load: async id =>
         (await readShownKeys(ledger.read, [id])).map(({ digest, key: value }) => ({

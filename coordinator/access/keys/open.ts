@@ -19,7 +19,7 @@ interface KeyViews {
   >
 }
 
-interface KeyParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
+interface KeyParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
   store: Store
 }
 
@@ -28,8 +28,9 @@ export const openKeys = ({
   store,
   logger,
   now,
+  nowMs,
 }: KeyParts): { keys: Keys; views: KeyViews } => {
-  const keys = new Keys({ store, logger, now })
+  const keys = new Keys({ store, logger, now, nowMs })
   stack.defer(() => keys.close())
   return { keys, views: { keys } }
 }

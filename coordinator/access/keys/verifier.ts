@@ -30,6 +30,8 @@ export interface VerifierOptions<T> {
   lookAfterPause?: () => Promise<void> | undefined
   /** True where another process may have changed the store: a refusal is left to `load` then. */
   lags?: boolean
+  /** Monotonic milliseconds. */
+  nowMs?: (() => number) | undefined
   capacity?: number
   /** SHA-256, and a comparison whose time does not depend on what differs. */
   digestOf?: (text: string) => Buffer
@@ -56,6 +58,7 @@ export class Verifier<T> {
   readonly #load: VerifierOptions<T>['load']
   readonly #isAway: () => boolean
   readonly #lags: boolean
+  readonly #nowMs: () => number
   readonly #lookAfterPause: () => Promise<void> | undefined
   readonly #digestOf: (text: string) => Buffer
   readonly #isEqual: (a: Buffer, b: Buffer) => boolean
@@ -72,6 +75,7 @@ export class Verifier<T> {
     this.#load = load
     this.#isAway = options.isAway ?? (() => false)
     this.#lags = options.lags ?? false
+    this.#nowMs = options.nowMs ?? systemRuntime.nowMs
     this.#lookAfterPause = options.lookAfterPause ?? (() => undefined)
     this.#digestOf = options.digestOf ?? digestOf
     this.#isEqual = isEqual
@@ -138,7 +142,7 @@ export class Verifier<T> {
   #mustReload(id: string): boolean {
     if (this.#isAway()) return true
     if (!this.#lags) return false
-    const now = systemRuntime.nowMs()
+    const now = this.#nowMs()
     if (now - (this.#reloadedAt.get(id) ?? Number.NEGATIVE_INFINITY) < RELOAD_MS) return false
     this.#reloadedAt.set(id, now)
     return true

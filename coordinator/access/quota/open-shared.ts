@@ -8,7 +8,7 @@ import { SharedMinutes } from './slots/shared-minutes.ts'
 import { createSlotExchange, deleteOldSlots } from './slots/slot-rows.ts'
 
 export interface SharedLimitParts
-  extends Pick<Base, 'stack' | 'schedules' | 'nowMs'>,
+  extends Pick<Base, 'stack' | 'schedules' | 'nowMs' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   store: Pick<Store, 'ledger'>
   replicas: Pick<Replicas, 'id' | 'live'>
@@ -26,12 +26,13 @@ const TIDY_SECONDS = 60
 const RECALL_TIDY_SECONDS = 5
 
 export const openSharedLimits = (parts: SharedLimitParts): SharedLimits => {
-  const { store, replicas, schedules, leaderWork, stack, nowMs } = parts
+  const { store, replicas, schedules, leaderWork, stack, nowMs, runtime } = parts
   const { ledger } = store
   const countReplicas = () => Math.max(1, replicas.live().length)
   const minutes = new SharedMinutes({
     exchange: createSlotExchange(ledger, replicas.id),
     ticks: nowMs,
+    runtime,
     isAway: () => ledger.outage() !== undefined,
   })
   stack.defer(() => minutes.close())
@@ -41,6 +42,6 @@ export const openSharedLimits = (parts: SharedLimitParts): SharedLimits => {
   return {
     openMinute: minutes.open,
     countReplicas,
-    recalls: createRecalls({ ledger, countReplicas }),
+    recalls: createRecalls({ ledger, countReplicas, runtime }),
   }
 }

@@ -35,7 +35,7 @@ interface RecordedUsage extends Pick<JournaledUsage, 'record'> {
 }
 
 interface QuotaParts
-  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'>,
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: {
     state_dir: string

@@ -1,4 +1,4 @@
-import { sleep, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, sleep } from '../../../shared/runtime.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 
 /** How processes that have used up a month ask the others for what they have leased of it. */
@@ -25,10 +25,11 @@ interface RecallParts {
   ledger: Pick<Ledger, 'free' | 'read' | 'nowMs'>
   /** Number of processes that lease from the ledger. */
   countReplicas: () => number
+  runtime: Pick<Runtime, 'setTimeout'>
 }
 
 /** Recalls by rows of the ledger. */
-export const createRecalls = ({ ledger, countReplicas }: RecallParts): LeaseRecalls => ({
+export const createRecalls = ({ ledger, countReplicas, runtime }: RecallParts): LeaseRecalls => ({
   patienceMs: () => (countReplicas() > 1 ? PATIENCE_MS : 0),
   recall: async subject => {
     await ledger.free.write(async trx => {
@@ -39,7 +40,7 @@ export const createRecalls = ({ ledger, countReplicas }: RecallParts): LeaseReca
         .onConflict(conflict => conflict.column('subject').doUpdateSet({ at }))
         .execute()
     })
-    await sleep(systemRuntime, LOOK_AGAIN_MS)
+    await sleep(runtime, LOOK_AGAIN_MS)
   },
   list: async () => {
     const rows = await ledger.read.selectFrom('quota_recalls').select('subject').execute()

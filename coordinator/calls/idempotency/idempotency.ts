@@ -2,7 +2,7 @@ import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import { detailsIn, detailsOf, errorCodes, httpStatus, ShoalError } from '../../../shared/errors.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, systemRuntime } from '../../../shared/runtime.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { SecretSealer } from '../../kernel/signing/sealing.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
@@ -25,6 +25,7 @@ interface RepeatableCall {
 interface IdempotencyParts {
   ledger: Ledger
   replicas: Pick<Replicas, 'id'>
+  runtime?: Pick<Runtime, 'ids'>
   /** Answers may hold secrets that are shown once. */
   sealing: SecretSealer
   /** Unix time, milliseconds. */
@@ -75,7 +76,8 @@ export class Idempotency {
     run: () => Promise<unknown>,
     isKept: (answer: unknown) => boolean,
   ): Promise<{ answer: unknown; replayed: boolean }> {
-    const name = `${this.#parts.replicas.id}/${systemRuntime.ids.uuid()}`
+    const { replicas, runtime = systemRuntime } = this.#parts
+    const name = `${replicas.id}/${runtime.ids.uuid()}`
     const sealed = await this.#claim(wanted, name)
     if (sealed !== undefined) {
       const text = this.#parts.sealing.open(sealed, contextOf(wanted))

@@ -6,7 +6,7 @@ import type { Store } from '../../kernel/store/store.ts'
 import { markChange } from './call-marks.ts'
 import { Idempotency } from './idempotency.ts'
 
-interface IdempotencyDomainParts extends Pick<Base, 'logger' | 'now'> {
+interface IdempotencyDomainParts extends Pick<Base, 'logger' | 'now' | 'runtime'> {
   store: Pick<Store, 'ledger'>
   replicas: Pick<Replicas, 'id'>
   sealing: SecretSealer
@@ -18,8 +18,9 @@ export const openIdempotency = ({
   sealing,
   logger,
   now,
+  runtime,
 }: IdempotencyDomainParts): { idempotency: Idempotency } => ({
-  idempotency: new Idempotency({ ledger: store.ledger, replicas, sealing, logger, now }),
+  idempotency: new Idempotency({ ledger: store.ledger, replicas, sealing, logger, now, runtime }),
 })
 
 /** The hook by which the store notes the changes of a repeatable call. */

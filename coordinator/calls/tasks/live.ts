@@ -1,7 +1,7 @@
 import type { StreamResponse, Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
-import { sleep, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, sleep, systemRuntime } from '../../../shared/runtime.ts'
 import type { EventDraft, Events } from '../../kernel/events/bus.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import { applyEvent, withMessage } from './apply.ts'
@@ -27,6 +27,7 @@ export interface LiveTaskParts {
   onError: (taskId: string, error: Error) => void
   logger: Pick<Logger, 'warn'>
   now: () => number
+  runtime?: Pick<Runtime, 'setTimeout'> | undefined
 }
 
 /** Takes the task and removes the mail that the turn acts on; part of the first store of the turn. */
@@ -166,7 +167,7 @@ export class LiveTask {
 
   /** Writes pending events until none is left; a later event starts it again. */
   async #write(): Promise<void> {
-    const { onError, logger } = this.#parts
+    const { onError, logger, runtime = systemRuntime } = this.#parts
     while (this.#pending.length > 0) {
       try {
         const batch = await this.#store()
@@ -180,7 +181,7 @@ export class LiveTask {
         this.#fail(error)
         onError(this.task.id, error as Error)
         if (this.#isClosing || this.isLost) break
-        await sleep(systemRuntime, RETRY_MS, { ref: false })
+        await sleep(runtime, RETRY_MS, { ref: false })
       }
     }
     this.#writing = undefined

@@ -1,5 +1,6 @@
 import type { ListTasksRequest, ListTasksResponse, Message, Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Ownership } from '../../kernel/leases/ownership.ts'
 import type { Ledger, Store } from '../../kernel/store/store.ts'
@@ -79,12 +80,13 @@ interface TaskParts {
   hooks?: TaskHooks | undefined
   logger: Pick<Logger, 'warn' | 'error'>
   now: () => number
+  runtime?: Pick<Runtime, 'setTimeout'>
 }
 
 const DROPPED_AT_ONCE = 500
 
 export const createTasks = (parts: TaskParts): Tasks => {
-  const { ownership, logger, now, addEvents, hooks } = parts
+  const { ownership, logger, now, runtime, addEvents, hooks } = parts
   const { ledger, revisions } = parts.store
   const followers = createFollowers({ ledger, isRunning: taskId => turns.isRunning(taskId) })
   const lookAt = (taskId?: string): void => {
@@ -94,6 +96,7 @@ export const createTasks = (parts: TaskParts): Tasks => {
   }
   const owner = new TaskOwner({
     ownership,
+    runtime,
     ledger,
     logger,
     now,

@@ -8,7 +8,7 @@ import type { FleetListeners } from './open.ts'
 import { PresenceTeller } from './presence-teller.ts'
 
 interface PresenceDomainParts
-  extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'>,
+  extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   store: Pick<Store, 'ledger'>
   replicas: Replicas

@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Sample } from '../../../shared/wire/telemetry.ts'
 import { throttleById } from '../../kernel/base/at-most-every.ts'
 import type { Base } from '../../kernel/base/base.ts'
@@ -33,7 +32,8 @@ export interface FleetListeners {
   lateSamples: Listeners<[cell: Cell, samples: Sample[], clockAheadMs: number]>
 }
 
-interface FleetDomainParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
+interface FleetDomainParts
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs' | 'runtime'> {
   config: { presence: PresenceConfig }
 }
 
@@ -54,8 +54,8 @@ const SWEEP_SECONDS = 0.25
 const EPOCH_WARNING_MS = 60_000
 
 export const openFleet = (parts: FleetDomainParts): OpenFleet => {
-  const { config, stack, schedules, logger, nowMs } = parts
-  const router = new Router(systemRuntime.random, nowMs)
+  const { config, stack, schedules, logger, nowMs, runtime } = parts
+  const router = new Router(runtime.random, nowMs)
   const standstill = new Standstill()
   const listeners = newListeners()
   listeners.presenceChanges.add((cell, from) => {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { sleep, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, sleep, systemRuntime } from '../../../shared/runtime.ts'
 import { type ChangeFollower, followChanges } from '../../kernel/base/follow-changes.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
@@ -27,6 +27,7 @@ interface PresenceTellerParts {
   now: () => number
   /** Monotonic milliseconds. */
   nowMs: () => number
+  runtime?: Pick<Runtime, 'setTimeout'>
 }
 
 /**
@@ -63,6 +64,7 @@ export class PresenceTeller {
       read: () => this.#compare(),
       onFailure: error =>
         parts.logger.warn({ err: error }, 'the presence of cells was not compared'),
+      runtime: parts.runtime,
     })
   }
 
@@ -146,7 +148,9 @@ export class PresenceTeller {
         this.#isFailing = true
         if (this.#closing.signal.aborted) break
         const { signal } = this.#closing
-        await sleep(systemRuntime, RETRY_MS, { signal, ref: false }).catch(() => {})
+        await sleep(this.#parts.runtime ?? systemRuntime, RETRY_MS, { signal, ref: false }).catch(
+          () => {},
+        )
       }
     }
     this.#writing = undefined

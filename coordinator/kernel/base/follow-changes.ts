@@ -1,4 +1,4 @@
-import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 import { shareRuns } from './share-runs.ts'
 
 interface ChangeSource {
@@ -6,6 +6,7 @@ interface ChangeSource {
   subscribe: (listener: () => void) => () => void
   read: () => Promise<void>
   onFailure: (error: Error) => void
+  runtime?: Pick<Runtime, 'setTimeout'> | undefined
   /** Wait before a read that has failed is repeated; 1 s. */
   retryMs?: number | undefined
 }
@@ -27,6 +28,7 @@ export const followChanges = ({
   subscribe,
   read,
   onFailure,
+  runtime = systemRuntime,
   retryMs = RETRY_MS,
 }: ChangeSource): ChangeFollower => {
   let reported: string | undefined
@@ -42,7 +44,7 @@ export const followChanges = ({
       const { message } = error as Error
       if (message !== reported) onFailure(error as Error)
       reported = message
-      if (!isClosed) retry = systemRuntime.setTimeout(run, retryMs).unref()
+      if (!isClosed) retry = runtime.setTimeout(run, retryMs).unref()
     }
   })
   const unsubscribe = subscribe(run)

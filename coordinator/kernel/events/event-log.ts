@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { type ChangeFollower, followChanges } from '../base/follow-changes.ts'
 import { afterCommit } from '../store/after-commit.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
@@ -29,6 +30,7 @@ interface EventLogParts {
   now: () => number
   /** Wait before the store is tried again; 1 s. */
   retryMs?: number
+  runtime?: Pick<Runtime, 'setTimeout'> | undefined
 }
 
 const READ_PAGE = 500
@@ -63,11 +65,12 @@ export class EventLog implements Events {
           data: { after: String(this.position()), reason: 'dropped' },
         }),
     })
-    const { store, logger, retryMs } = parts
+    const { store, logger, runtime, retryMs } = parts
     this.#changes = followChanges({
       subscribe: listener => store.revisions.onChange('events', listener),
       read: () => this.#outsideCalls(() => this.#read()),
       onFailure: error => logger.warn({ err: error }, 'events could not be read'),
+      runtime,
       retryMs,
     })
   }

@@ -1,6 +1,8 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { HeldLease, Leases } from '../leases/leases.ts'
+import { Tenure } from '../leases/tenure.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { createNotLeaderError, type Leader } from './leader.ts'
 
@@ -9,8 +11,7 @@ interface LeaseLeaderParts {
   /** Unique over all processes and their restarts. */
   owner: string
   logger: Pick<Logger, 'info' | 'warn'>
-  /** Monotonic milliseconds. */
-  nowMs: () => number
+  runtime: Pick<Runtime, 'now' | 'nowMs'>
   /** Length of a tenure that is not renewed; a partitioned leader steps down this soon. */
   tenureMs?: number
 }
@@ -26,18 +27,18 @@ export class LeaseLeader implements Leader {
   readonly #parts: LeaseLeaderParts
   readonly #tenureMs: number
   #lease: HeldLease | undefined
-  /** Monotonic time until which the lease is certainly held: counted from before it was asked for. */
-  #heldUntilMs = Number.NEGATIVE_INFINITY
+  readonly #tenure: Tenure
   #campaign: Promise<void> | undefined
   #isClosed = false
 
   constructor(parts: LeaseLeaderParts) {
     this.#parts = parts
     this.#tenureMs = parts.tenureMs ?? TENURE_MS
+    this.#tenure = new Tenure(parts.runtime)
   }
 
   isLeader(): boolean {
-    return this.#lease !== undefined && this.#parts.nowMs() < this.#heldUntilMs
+    return this.#lease !== undefined && !this.#tenure.isOver
   }
 
   async requireLeader(trx: Transaction<LedgerTables>): Promise<void> {
@@ -68,13 +69,13 @@ export class LeaseLeader implements Leader {
   }
 
   async #attempt(): Promise<void> {
-    const { leases, owner, logger, nowMs } = this.#parts
+    const { leases, owner, logger } = this.#parts
     const before = this.#lease
-    const askedAtMs = nowMs()
+    const asked = this.#tenure.ask()
     this.#lease =
       (before && (await leases.renew(before, this.#tenureMs))) ??
       (await leases.acquire({ name: LEADER_LEASE, owner, milliseconds: this.#tenureMs }))
-    if (this.#lease !== undefined) this.#heldUntilMs = askedAtMs + this.#tenureMs
+    if (this.#lease !== undefined) this.#tenure.extend(asked, this.#tenureMs)
     const epoch = this.#lease?.epoch
     if (epoch === before?.epoch) return
     if (epoch === undefined) logger.info('another coordinator leads the fleet')

@@ -26,7 +26,7 @@ export interface OpenLeader {
   readLeaderId(): Promise<string | undefined>
 }
 
-interface LeaderParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'nowMs'> {
+interface LeaderParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'runtime'> {
   store: Pick<Store, 'ledger' | 'isShared'>
   replicas: Pick<Replicas, 'id'>
 }
@@ -49,10 +49,10 @@ export const openLeader = async (parts: LeaderParts): Promise<OpenLeader> => {
 
 /** Another coordinator may lead; this one takes over when it must. */
 const openLeaseLeader = async (
-  { replicas, schedules, logger, nowMs }: LeaderParts,
+  { replicas, schedules, logger, runtime }: LeaderParts,
   leases: Leases,
 ): Promise<LeaseLeader> => {
-  const leader = new LeaseLeader({ leases, owner: replicas.id, logger, nowMs })
+  const leader = new LeaseLeader({ leases, owner: replicas.id, logger, runtime })
   await leader.campaign()
   schedules.every('leader.campaign', CAMPAIGN_SECONDS, () => leader.campaign())
   return leader

@@ -11,7 +11,7 @@ import { Worker, type WorkerParts } from './worker.ts'
 type Counted = Awaited<ReturnType<typeof countJobs>>
 
 interface WorkerDomainParts
-  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   store: Pick<Store, 'ledger'>
   replicas: Pick<Replicas, 'id'>
@@ -33,13 +33,14 @@ const FORGET_SECONDS = 600
 /** Starts the worker of this process; every kind must have been added before. */
 export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
   const { store, replicas, work, events, figures, stack } = parts
-  const { schedules, leaderWork, logger, now } = parts
+  const { schedules, leaderWork, logger, now, runtime } = parts
   const { ledger } = store
   const worker = Worker.start({
     ledger,
     kinds: work.kinds,
     logger,
     now,
+    runtime,
     id: replicas.id,
     onOutcome: figures.queue.countAttempt,
     onGiveUp: (trx, { id, kind, tenantId }, reason) => {

@@ -1,5 +1,11 @@
 import type { Logger } from 'pino'
-import { sleep, stopTimer, systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
+import {
+  type Runtime,
+  sleep,
+  stopTimer,
+  systemRuntime,
+  timeoutSignal,
+} from '../../../shared/runtime.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import { backOffMs } from './back-off.ts'
 import type { Job } from './job.ts'
@@ -18,7 +24,7 @@ export interface WorkerParts {
   logger: Pick<Logger, 'warn' | 'info'>
   /** Unix time, milliseconds. */
   now: () => number
-  random?: () => number
+  runtime?: Runtime
   /** Called with the outcome of each attempt. */
   onOutcome?: (kind: string, outcome: JobOutcome) => void
   /** Called in the transaction that gives up a job, unless its kind opts out. */
@@ -31,6 +37,7 @@ const CLOSE_MS = 5000
 /** Runs the jobs of every kind, each within its own concurrency, so that a slow kind delays no other. */
 export class Worker {
   readonly #parts: WorkerParts
+  readonly #runtime: Runtime
   readonly #closing = new AbortController()
   readonly #counts = new Map<string, number>()
   readonly #attempts = new Set<Promise<void>>()
@@ -39,6 +46,7 @@ export class Worker {
 
   private constructor(parts: WorkerParts) {
     this.#parts = parts
+    this.#runtime = parts.runtime ?? systemRuntime
   }
 
   static start(parts: WorkerParts): Worker {
@@ -69,7 +77,7 @@ export class Worker {
     this.#closing.abort()
     await this.#looking
     const late = new AbortController()
-    const patience = sleep(systemRuntime, CLOSE_MS, { signal: late.signal }).catch(() => {})
+    const patience = sleep(this.#runtime, CLOSE_MS, { signal: late.signal }).catch(() => {})
     await Promise.race([Promise.all(this.#attempts), patience])
     late.abort()
   }
@@ -117,7 +125,7 @@ export class Worker {
 
   async #perform(kind: JobKind, job: Job): Promise<void> {
     const stop = new AbortController()
-    const timeout = timeoutSignal(systemRuntime, kind.timeoutSeconds * 1000)
+    const timeout = timeoutSignal(this.#runtime, kind.timeoutSeconds * 1000)
     const signal = AbortSignal.any([stop.signal, timeout, this.#closing.signal])
     const stopRenewing = this.#renewLease(kind, job, () => stop.abort())
     let failure: unknown
@@ -136,7 +144,7 @@ export class Worker {
   }
 
   #settleFailure(kind: JobKind, job: Job, failure: unknown): Promise<JobOutcome> {
-    const { now, random = systemRuntime.random } = this.#parts
+    const { now } = this.#parts
     if (this.#closing.signal.aborted)
       return this.#putBack(job, { at: now(), counts: false }, 'early')
     const error = asJobError(failure)
@@ -144,7 +152,10 @@ export class Worker {
     const retryAt = now() + retryAfterSeconds * 1000
     if (error.early) return this.#putBack(job, { at: retryAt, reason, counts: false }, 'early')
     if (error.final || job.attempts >= job.maxAttempts) return this.#end(kind, job, 'dead', reason)
-    const at = Math.max(retryAt, now() + backOffMs(kind.backOff, job.attempts, random()))
+    const at = Math.max(
+      retryAt,
+      now() + backOffMs(kind.backOff, job.attempts, this.#runtime.random()),
+    )
     return this.#putBack(job, { at, reason, counts: true }, 'retried')
   }
 
@@ -189,7 +200,7 @@ export class Worker {
       })
       if (!isHeld) onLost()
     }
-    const timer = systemRuntime.setInterval(() => {
+    const timer = this.#runtime.setInterval(() => {
       renew().catch(error => logger.warn({ err: error, job: job.id }, 'a lease was not renewed'))
     }, leaseMs / 3)
     return () => stopTimer(timer)

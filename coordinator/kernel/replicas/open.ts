@@ -1,5 +1,4 @@
 import { hostname } from 'node:os'
-import { newId } from '../../../shared/ids.ts'
 import { VERSION } from '../../../shared/version.ts'
 import type { Base } from '../base/base.ts'
 import { createOwnership, type Ownership } from '../leases/ownership.ts'
@@ -9,7 +8,7 @@ import type { ReplicaConfig } from './replica-config.ts'
 import type { Replicas } from './replicas.ts'
 import { createSoleReplica } from './sole-replica.ts'
 
-interface ReplicasParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
+interface ReplicasParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'runtime'> {
   config: { replica: ReplicaConfig }
   store: Pick<Store, 'ledger' | 'isShared'>
 }
@@ -22,9 +21,9 @@ const RENEW_ALONE_SECONDS = 5
 export const openReplicas = async (
   parts: ReplicasParts,
 ): Promise<{ replicas: Replicas; ownership: Ownership }> => {
-  const { config, store, stack, schedules, logger, now, nowMs } = parts
+  const { config, store, stack, schedules, logger, now, runtime } = parts
   const { name = hostname(), address } = config.replica
-  const self = { id: newId('rep'), name, address, version: VERSION }
+  const self = { id: runtime.ids.create('rep'), name, address, version: VERSION }
   const { ledger } = store
   const ownership = createOwnership({ id: self.id, ledger, logger })
   if (!store.isShared) {
@@ -32,7 +31,7 @@ export const openReplicas = async (
     schedules.every('replicas.renew', RENEW_ALONE_SECONDS, ownership.renew)
     return { replicas: createSoleReplica({ ...self, startedAt: now() }), ownership }
   }
-  const replicas = new RegisteredReplicas({ ledger, self, ownership, logger, nowMs })
+  const replicas = new RegisteredReplicas({ ledger, self, ownership, logger, runtime })
   await replicas.register()
   stack.defer(() =>
     replicas.leave().catch(error => logger.warn({ err: error }, 'not deregistered')),

@@ -1,8 +1,10 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { Listeners } from '../base/listeners.ts'
 import type { Ownership } from '../leases/ownership.ts'
+import { type Asked, Tenure } from '../leases/tenure.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { hasMaintenance } from './maintenance.ts'
@@ -15,8 +17,7 @@ interface RegisteredReplicasParts {
   /** Its lease is renewed with the row. */
   ownership: Pick<Ownership, 'keep' | 'end'>
   logger: Pick<Logger, 'info' | 'warn'>
-  /** Monotonic milliseconds. */
-  nowMs: () => number
+  runtime: Pick<Runtime, 'now' | 'nowMs'>
 }
 
 /** Time that a coordinator counts as live after it has last renewed its row. */
@@ -48,8 +49,8 @@ export class RegisteredReplicas implements Replicas {
   readonly #listeners = new Listeners<[]>()
   #live: readonly Replica[] = []
   #ids: readonly string[] = []
-  /** Monotonic time until which the others count on this one: from before its row was renewed. */
-  #countedUntilMs = Number.NEGATIVE_INFINITY
+  /** Time for which the others count on this one. */
+  readonly #tenure: Tenure
   #hasCells = () => false
   #othersHaveCells = false
   /** Monotonic time until which known ones stay without a renewal: an outage kept them from it. */
@@ -60,6 +61,7 @@ export class RegisteredReplicas implements Replicas {
   constructor(parts: RegisteredReplicasParts) {
     this.#parts = parts
     this.id = parts.self.id
+    this.#tenure = new Tenure(parts.runtime)
   }
 
   live(): readonly Replica[] {
@@ -67,7 +69,7 @@ export class RegisteredReplicas implements Replicas {
   }
 
   owns(subject: string): boolean {
-    return this.#parts.nowMs() < this.#countedUntilMs && findOwner(subject, this.#ids) === this.id
+    return !this.#tenure.isOver && findOwner(subject, this.#ids) === this.id
   }
 
   onChange(listener: () => void): () => void {
@@ -86,7 +88,7 @@ export class RegisteredReplicas implements Replicas {
   /** Adds this coordinator. Throws `conflict` while a command has the store for itself. */
   async register(): Promise<void> {
     const { ledger, self } = this.#parts
-    const askedAtMs = this.#parts.nowMs()
+    const asked = this.#tenure.ask()
     // sealed, so that it comes before the maintenance looks for coordinators, or sees it
     const liveSet = await ledger.sealed.write(async trx => {
       if (await hasMaintenance(trx, ledger))
@@ -115,20 +117,20 @@ export class RegisteredReplicas implements Replicas {
         .execute()
       return selectLive(trx, now, self.id, [self.id])
     }, AT_ONCE)
-    this.#note(liveSet, askedAtMs)
+    this.#note(liveSet, asked)
   }
 
   /** Renews the row and reads those of the others. Never rejects. */
   async renew(): Promise<void> {
     if (this.#hasLeft) return
-    const askedAtMs = this.#parts.nowMs()
-    const hasLapsed = askedAtMs >= this.#countedUntilMs
-    const isSparing = hasLapsed || askedAtMs < this.#sparesUntilMs
+    const hasLapsed = this.#tenure.isOver
+    const asked = this.#tenure.ask()
+    const isSparing = hasLapsed || asked.atMs < this.#sparesUntilMs
     try {
       const liveSet = await this.#renewRow(isSparing ? this.#ids : [this.id])
-      if (hasLapsed) this.#sparesUntilMs = this.#parts.nowMs() + LIVES_MS
+      if (hasLapsed) this.#sparesUntilMs = this.#tenure.ask().atMs + LIVES_MS
       if (liveSet === undefined) await this.register()
-      else this.#note(liveSet, askedAtMs)
+      else this.#note(liveSet, asked)
       this.#isFailing = false
     } catch (error) {
       if (!this.#isFailing)
@@ -140,7 +142,7 @@ export class RegisteredReplicas implements Replicas {
   /** Removes this coordinator, so that the others act for its subjects at once. */
   async leave(): Promise<void> {
     this.#hasLeft = true
-    this.#countedUntilMs = Number.NEGATIVE_INFINITY
+    this.#tenure.end()
     await this.#parts.ledger.free.write(async trx => {
       await this.#parts.ownership.end(trx)
       await trx.deleteFrom('replicas').where('id', '=', this.id).execute()
@@ -163,8 +165,8 @@ export class RegisteredReplicas implements Replicas {
     }, AT_ONCE)
   }
 
-  #note({ replicas, othersHaveCells }: LiveSet, askedAtMs: number): void {
-    this.#countedUntilMs = askedAtMs + LIVES_MS
+  #note({ replicas, othersHaveCells }: LiveSet, asked: Asked): void {
+    this.#tenure.extend(asked, LIVES_MS)
     const ids = replicas.map(({ id }) => id)
     const hasChanged = ids.join() !== this.#ids.join()
     this.#live = replicas

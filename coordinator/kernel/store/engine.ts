@@ -1,5 +1,6 @@
 import type { Insertable, Kysely, RawBuilder, Transaction } from 'kysely'
 import type { Logger } from 'pino'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { LaneName, Lanes } from './lanes.ts'
 import type { StoreMigration } from './store-migration.ts'
 
@@ -18,6 +19,8 @@ export interface StoreEngine {
 }
 
 export interface EngineOptions {
+  /** That of the system by default: commands open a store without a coordinator. */
+  runtime?: Runtime | undefined
   logger?: Pick<Logger, 'info' | 'warn'> | undefined
   /** Called with the reason when the databases are away, and with undefined when they are back. */
   onOutage?: ((reason: string | undefined) => void) | undefined
@@ -54,6 +57,7 @@ export interface DatabaseDefinition<T> extends LaneOptions<T> {
 }
 
 export interface LaneOptions<T> {
+  runtime?: Runtime | undefined
   /**
    * Returns the reason to refuse writes, read from the database because another process may have
    * recorded it; undefined while writes are allowed.

@@ -1,6 +1,6 @@
 import type { ControlledTransaction, Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
-import { nextTurn, sleep, systemRuntime } from '../../../shared/runtime.ts'
+import { nextTurn, type Runtime, sleep, systemRuntime } from '../../../shared/runtime.ts'
 import type { LaneOptions } from './engine.ts'
 import { faultOf, losesTransaction, StoreFault, storeUnavailable } from './faults.ts'
 import type { Lanes, WriteOptions, WriteWork } from './lanes.ts'
@@ -33,6 +33,7 @@ export interface GroupOptions<T> extends LaneOptions<T> {
  */
 export class GroupCommit<T> {
   readonly #db: Kysely<T>
+  readonly #runtime: Runtime
   readonly #refusal: LaneOptions<T>['refusal']
   readonly #wait: (milliseconds: number) => Promise<unknown>
   readonly #queueLimit: number
@@ -46,7 +47,8 @@ export class GroupCommit<T> {
   constructor(db: Kysely<T>, options: GroupOptions<T> = {}) {
     this.#db = db
     this.#refusal = options.refusal
-    this.#wait = options.wait ?? (milliseconds => sleep(systemRuntime, milliseconds))
+    this.#runtime = options.runtime ?? systemRuntime
+    this.#wait = options.wait ?? (milliseconds => sleep(this.#runtime, milliseconds))
     this.#queueLimit = options.queueLimit ?? QUEUE_LIMIT
     this.#batch = options.batch ?? DEFAULT_BATCH
     this.#observer = options.observer
@@ -97,7 +99,7 @@ export class GroupCommit<T> {
 
   async #drain(): Promise<void> {
     for (;;) {
-      await nextTurn(systemRuntime)
+      await nextTurn(this.#runtime)
       const batch = this.#queue.splice(0, this.#batch)
       if (batch.length === 0) break
       await this.#commit(batch)
@@ -106,10 +108,10 @@ export class GroupCommit<T> {
   }
 
   async #commit(batch: Entry<T>[], isRepeated = false): Promise<void> {
-    const startedMs = systemRuntime.nowMs()
+    const startedMs = this.#runtime.nowMs()
     try {
       const settles = await this.#runInTransaction(batch)
-      this.#observer?.onCommit('sealed', batch.length, (systemRuntime.nowMs() - startedMs) / 1000)
+      this.#observer?.onCommit('sealed', batch.length, (this.#runtime.nowMs() - startedMs) / 1000)
       for (const settle of settles) settle()
     } catch (error) {
       // the statements are prepared again by now; later works must still come after these
@@ -154,7 +156,7 @@ export class GroupCommit<T> {
     } catch (error) {
       if (faultOf(error) !== 'conflict') throw error
       if (attempt === LOCK_ATTEMPTS) throw createLockedOutError(error)
-      await this.#wait(1 + systemRuntime.random() * 7)
+      await this.#wait(1 + this.#runtime.random() * 7)
       return this.#begin(attempt + 1)
     }
   }

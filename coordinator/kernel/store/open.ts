@@ -11,7 +11,8 @@ interface StoreWatchers extends Required<Pick<StoreOptions, 'observers'>> {
   onOutage: NonNullable<StoreOptions['onOutage']>
 }
 
-export interface StoreParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
+export interface StoreParts
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs' | 'runtime'> {
   config: StoreConfig
   figures: { store: StoreWatchers }
   /** Hooks around every change of the ledger, inside the measurement. */
@@ -27,11 +28,12 @@ const SYNC_SECONDS = 2
 export const openStorePart = async (
   parts: StoreParts,
 ): Promise<{ store: Store; probe: StoreProbe; now: () => number }> => {
-  const { config, figures, changeHooks, stack, nowMs, logger } = parts
+  const { config, figures, changeHooks, stack, logger, runtime } = parts
   const { ledger, records } = figures.store.hooks
   const hooks = { ledger: [...ledger, ...changeHooks], records }
   const opened = await openStore(storePlaceOf(config), {
     hooks,
+    runtime,
     observers: figures.store.observers,
     logger,
     onOutage: reason => {
@@ -43,7 +45,7 @@ export const openStorePart = async (
   stack.defer(() => opened.close())
   const closing = new AbortController()
   stack.defer(() => closing.abort())
-  const probe = probeStore(opened.ledger, { signal: closing.signal, nowMs })
+  const probe = probeStore(opened.ledger, { signal: closing.signal, runtime })
   const store = noteFailedWrites(opened, probe)
   return { store, probe, now: await openClock(store, parts) }
 }

@@ -1,5 +1,5 @@
-import { systemRuntime } from '../../../shared/runtime.ts'
-import { wait as realWait, type Wait } from '../../../shared/wait.ts'
+import { type Runtime, systemRuntime, waitBy } from '../../../shared/runtime.ts'
+import type { Wait } from '../../../shared/wait.ts'
 import { isDiskFault } from './faults.ts'
 import type { Ledger } from './store.ts'
 
@@ -16,8 +16,7 @@ export interface StoreProbe {
 interface ProbeOptions {
   signal: AbortSignal
   wait?: Wait
-  /** Milliseconds of a clock that never goes back. */
-  nowMs?: () => number
+  runtime?: Pick<Runtime, 'now' | 'nowMs' | 'setTimeout'>
 }
 
 const EVERY_MS = 2000
@@ -29,8 +28,7 @@ const MAX_AGE_MS = 5000
  * Commits one row, always the same: only a write that is on the disk tells that the disk is neither
  * full, nor gone, nor hanging.
  */
-const probeWrite = async (ledger: Pick<Ledger, 'sealed'>): Promise<void> => {
-  const at = systemRuntime.now()
+const probeWrite = async (ledger: Pick<Ledger, 'sealed'>, at: number): Promise<void> => {
   await ledger.sealed.write(trx =>
     trx
       .insertInto('probe')
@@ -43,8 +41,9 @@ const probeWrite = async (ledger: Pick<Ledger, 'sealed'>): Promise<void> => {
 /** Repeats the probe write until the signal aborts. */
 export const probeStore = (
   ledger: Pick<Ledger, 'sealed' | 'outage'>,
-  { signal, wait = realWait, nowMs = systemRuntime.nowMs }: ProbeOptions,
+  { signal, runtime = systemRuntime, wait = waitBy(runtime) }: ProbeOptions,
 ): StoreProbe => {
+  const { nowMs } = runtime
   let committedAt = nowMs()
   let reason = 'a write has not come back'
   let failure: string | undefined
@@ -54,7 +53,7 @@ export const probeStore = (
   }
   const commit = async (): Promise<boolean> => {
     try {
-      await probeWrite(ledger)
+      await probeWrite(ledger, runtime.now())
       committedAt = nowMs()
       reason = 'a write has not come back'
       failure = undefined

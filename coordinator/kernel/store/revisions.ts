@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely'
-import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import type { Database } from './engine.ts'
 import type { LedgerTables } from './tables.ts'
 
@@ -68,8 +68,7 @@ interface WatchOptions {
   pollMilliseconds: number
   /** True where the ledger may be away for a while; a file that cannot be read does not come back. */
   isShared: boolean
-  /** Monotonic milliseconds. */
-  nowMs?: () => number
+  runtime?: Pick<Runtime, 'nowMs' | 'setInterval'> | undefined
 }
 
 /**
@@ -79,8 +78,9 @@ interface WatchOptions {
  */
 export const watchRevisions = (
   ledger: Database<LedgerTables>,
-  { pollMilliseconds, isShared, nowMs = systemRuntime.nowMs }: WatchOptions,
+  { pollMilliseconds, isShared, runtime = systemRuntime }: WatchOptions,
 ): Revisions => {
+  const { nowMs } = runtime
   const listeners = new Map<RevisionName, Set<() => void>>()
   const known = new Map<string, number>()
   let version: number | undefined
@@ -133,9 +133,7 @@ export const watchRevisions = (
     })
   }
   const timer =
-    pollMilliseconds > 0
-      ? systemRuntime.setInterval(pollAlone, pollMilliseconds).unref()
-      : undefined
+    pollMilliseconds > 0 ? runtime.setInterval(pollAlone, pollMilliseconds).unref() : undefined
 
   let beatMs = nowMs()
   let afterPause: Promise<void> | undefined
@@ -153,7 +151,7 @@ export const watchRevisions = (
   const beat = (): void => {
     if (lookAfterPause() === undefined) beatMs = nowMs()
   }
-  const beats = timer && systemRuntime.setInterval(beat, BEAT_MS).unref()
+  const beats = timer && runtime.setInterval(beat, BEAT_MS).unref()
   return {
     poll,
     lookAfterPause,

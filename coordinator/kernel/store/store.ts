@@ -89,7 +89,11 @@ export const openStore = async (
       await engine.close()
       throw error
     })
-  const revisions = watchRevisions(ledger, { pollMilliseconds, isShared: engine.isShared })
+  const revisions = watchRevisions(ledger, {
+    pollMilliseconds,
+    isShared: engine.isShared,
+    runtime: options.runtime,
+  })
   return {
     ledger: [runAfterCommit, ...(hooks.ledger ?? [])].reduce(withChangeHook, ledger),
     records: (hooks.records ?? []).reduce(withChangeHook, records),

@@ -51,6 +51,7 @@ export const openTasks = (
   const { ownership, pipeline, leaderWork, logger, now, runtime } = parts
   const tasks = createTasks({
     ownership,
+    runtime,
     store,
     addEvents: events.addWithin,
     hooks: pushQueue({ configs: push, queue: work.queue, logger }),

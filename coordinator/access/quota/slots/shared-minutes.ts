@@ -1,6 +1,6 @@
 import type { LRUCache } from 'lru-cache'
 import { ShoalError } from '../../../../shared/errors.ts'
-import { stopTimer, systemRuntime } from '../../../../shared/runtime.ts'
+import { type Runtime, stopTimer, systemRuntime } from '../../../../shared/runtime.ts'
 import { createBoundedCache } from '../../../kernel/base/bounded-cache.ts'
 import type { Minute } from '../../../kernel/base/minute.ts'
 import { type AskingBatch, AskingQueue } from './asking-queue.ts'
@@ -17,6 +17,7 @@ interface SharedMinutesParts {
   isAway?: () => boolean
   /** Most subjects held in memory. */
   capacity?: number
+  runtime?: Pick<Runtime, 'nowMs' | 'setTimeout'>
 }
 
 /** Longest wait for the store. A store that is away is noticed within this time. */
@@ -45,6 +46,7 @@ const REFUSING: readonly StoreState[] = ['overdue', 'gathering']
  */
 export class SharedMinutes {
   readonly #parts: SharedMinutesParts
+  readonly #runtime: Pick<Runtime, 'nowMs' | 'setTimeout'>
   readonly #ticks: () => number
   readonly #clock = new SlotClock()
   readonly #subjects: LRUCache<string, SubjectSlots>
@@ -63,7 +65,8 @@ export class SharedMinutes {
 
   constructor(parts: SharedMinutesParts) {
     this.#parts = parts
-    this.#ticks = parts.ticks ?? systemRuntime.nowMs
+    this.#runtime = parts.runtime ?? systemRuntime
+    this.#ticks = parts.ticks ?? this.#runtime.nowMs
     this.#subjects = createBoundedCache(parts.capacity ?? 100_000)
   }
 
@@ -147,7 +150,7 @@ export class SharedMinutes {
     const wishes = [...batch].map(([subject, { limit, waiting }]) =>
       this.#slotsOf(subject).wish({ subject, limit, waiting }, beforeTicks),
     )
-    const overdue = systemRuntime.setTimeout(() => {
+    const overdue = this.#runtime.setTimeout(() => {
       this.#state = 'overdue'
       this.#refuseBatch(batch)
     }, ANSWER_MS)

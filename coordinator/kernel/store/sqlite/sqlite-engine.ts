@@ -80,9 +80,10 @@ const fileOf = (name: DatabaseDefinition<unknown>['name']): string => `${name}.d
 
 const openFile = async <T>(
   folder: string,
-  { name, survives, migrations, now = systemRuntime.now, ...options }: DatabaseDefinition<T>,
+  { name, survives, migrations, ...options }: DatabaseDefinition<T>,
   checkpointer: Checkpointer,
 ): Promise<Database<T>> => {
+  const { runtime = systemRuntime, now = runtime.now } = options
   const path = join(folder, fileOf(name))
   await makeFilePrivate(path)
   const writing = connect(path, 'writer', survives)

@@ -14,6 +14,7 @@ import {
 import { createToken } from '../../../../coordinator/fleet/enrolment/join-tokens.ts'
 import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook.ts'
 import { watchRevisions } from '../../../../coordinator/kernel/store/revisions.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { BY, temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
 import { auditRows, logger, populate, populatedKeys, SPEC } from './fixtures.ts'
@@ -264,7 +265,11 @@ t.test('a coordinator that was paused looks at the store before it admits a key'
   await populate(near)
   const clock = { ms: 0 }
   // so rare that only the look after the pause can tell
-  const watch = { pollMilliseconds: 3_600_000, isShared: true, nowMs: () => clock.ms }
+  const watch = {
+    pollMilliseconds: 3_600_000,
+    isShared: true,
+    runtime: { ...systemRuntime, nowMs: () => clock.ms },
+  }
   const revisions = watchRevisions(paused.ledger, watch)
   t.teardown(() => revisions.close())
   await revisions.poll()

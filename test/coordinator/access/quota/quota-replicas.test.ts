@@ -5,6 +5,7 @@ import { SharedMinutes } from '../../../../coordinator/access/quota/slots/shared
 import { createSlotExchange } from '../../../../coordinator/access/quota/slots/slot-rows.ts'
 import { Tiers } from '../../../../coordinator/access/quota/tiers.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
 
 const NOW = Date.UTC(2026, 10, 20)
@@ -27,7 +28,7 @@ const threeQuotas = async (t: Test, { month, minute = 100_000 }: Limits) => {
     const { ledger } = store
     const exchange = createSlotExchange(ledger, `rep_${name}`)
     const minutes = new SharedMinutes({ exchange })
-    const recalls = createRecalls({ ledger, countReplicas })
+    const recalls = createRecalls({ runtime: systemRuntime, ledger, countReplicas })
     const openMinute = minutes.open
     const options = { store, tiers, logger, countReplicas, recalls, openMinute }
     return { store, quota: new LeasedQuota(options) }

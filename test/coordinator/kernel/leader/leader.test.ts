@@ -3,6 +3,7 @@ import { LeaseLeader } from '../../../../coordinator/kernel/leader/lease-leader.
 import { openLeader } from '../../../../coordinator/kernel/leader/open.ts'
 import { createSoleLeader } from '../../../../coordinator/kernel/leader/sole-leader.ts'
 import { createLeases } from '../../../../coordinator/kernel/leases/leases.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { testLeader } from '../../../contracts/leader.ts'
 import { silent } from '../../../support/cell.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
@@ -23,7 +24,8 @@ t.test('the leader lease row holds for two processes on one store', async t => {
     const open = async (owner: string) => {
       const { ledger } = await temporaryStore(t, folder, { now: () => now })
       const leases = createLeases(ledger)
-      const leader = new LeaseLeader({ leases, owner, logger: silent, nowMs: () => now, tenureMs })
+      const runtime = { now: () => now, nowMs: () => now }
+      const leader = new LeaseLeader({ leases, owner, logger: silent, runtime, tenureMs })
       t.teardown(() => leader.close())
       return { leader, ledger, campaign: () => leader.campaign() }
     }
@@ -37,6 +39,24 @@ t.test('the leader lease row holds for two processes on one store', async t => {
   })
 })
 
+t.test(
+  'a leader whose machine was suspended leads again only after it has renewed its lease',
+  async t => {
+    const clock = { now: 1_000_000, suspended: 0 }
+    const { ledger } = await temporaryStore(t, undefined, { now: () => clock.now })
+    const runtime = { now: () => clock.now + clock.suspended, nowMs: () => clock.now }
+    const leases = createLeases(ledger)
+    const leader = new LeaseLeader({ leases, owner: 'a', logger: silent, runtime, tenureMs: 3000 })
+    t.teardown(() => leader.close())
+    await leader.campaign()
+    t.ok(leader.isLeader())
+    clock.suspended += 3000
+    t.notOk(leader.isLeader(), 'the monotonic clock stood still meanwhile')
+    await leader.campaign()
+    t.ok(leader.isLeader())
+  },
+)
+
 t.test('a run of work of the leader that outlives its tenure writes nothing more', async t => {
   const store = await temporaryStore(t)
   const stack = new AsyncDisposableStack()
@@ -49,7 +69,7 @@ t.test('a run of work of the leader that outlives its tenure writes nothing more
     stack,
     schedules,
     logger: silent,
-    nowMs: Date.now,
+    runtime: systemRuntime,
     replicas: { id: 'rep_1' },
   })
   const begun = Promise.withResolvers<string>()

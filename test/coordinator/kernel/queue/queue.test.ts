@@ -10,6 +10,7 @@ import { forgetJobs } from '../../../../coordinator/kernel/queue/job-store.ts'
 import { openWorker } from '../../../../coordinator/kernel/queue/open-worker.ts'
 import { createQueue } from '../../../../coordinator/kernel/queue/queue.ts'
 import { openStore } from '../../../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { silent } from '../../../support/cell.ts'
 import { placeEmptyStore } from '../../../support/empty-store.ts'
 import { BY, temporaryFolder } from '../store/temporary.ts'
@@ -333,10 +334,11 @@ t.test('ended jobs are deleted after their retention', async t => {
   t.teardown(() => stack.disposeAsync())
   const schedules = { every: () => {} }
   const replicas = { id: 'rep_1' }
-  const own = { store, stack, schedules, replicas, logger: silent, nowMs: Date.now }
+  const own = { store, stack, schedules, replicas, logger: silent, runtime: systemRuntime }
   const { leaderWork } = await openLeader(own)
   await openWorker({
     replicas: { id: 'rep_1' },
+    runtime: systemRuntime,
     store,
     stack,
     schedules,

@@ -5,6 +5,7 @@ import { defineJobKind, type JobKind } from '../../../../coordinator/kernel/queu
 import { createQueue } from '../../../../coordinator/kernel/queue/queue.ts'
 import { Worker, type WorkerParts } from '../../../../coordinator/kernel/queue/worker.ts'
 import type { Store } from '../../../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { silent } from '../../../support/cell.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
 
@@ -38,7 +39,7 @@ export const queueScene = async (t: Pick<Test, 'teardown'>, kinds: JobKind[]) =>
       id: 'w1',
       logger: silent,
       now,
-      random: () => 0,
+      runtime: { ...systemRuntime, random: () => 0 },
       ...parts,
     })
     const looking = setInterval(() => worker.wake(), 5)

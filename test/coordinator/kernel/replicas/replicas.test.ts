@@ -1,7 +1,10 @@
 import t, { type Test } from 'tap'
 import { createOwnership, LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
 import { runInMaintenance } from '../../../../coordinator/kernel/replicas/maintenance.ts'
-import { RegisteredReplicas } from '../../../../coordinator/kernel/replicas/registered-replicas.ts'
+import {
+  LIVES_MS,
+  RegisteredReplicas,
+} from '../../../../coordinator/kernel/replicas/registered-replicas.ts'
 import { findOwner } from '../../../../coordinator/kernel/replicas/rendezvous.ts'
 import { silent } from '../../../support/cell.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
@@ -11,7 +14,7 @@ const urlOf = (id: string): string => `https://${id}.example.org`
 /** Coordinators on one store, whose clock stands still until it is moved. */
 const openScene = async (t: Test) => {
   const folder = await temporaryFolder(t)
-  const clock = { now: 1_000_000 }
+  const clock = { now: 1_000_000, suspended: 0 }
   const register = async (id: string, hasAddress = true) => {
     const address = hasAddress ? urlOf(id) : undefined
     const store = await temporaryStore(t, folder, { now: () => clock.now })
@@ -20,7 +23,7 @@ const openScene = async (t: Test) => {
       ownership: createOwnership({ id, ledger: store.ledger, logger: silent }),
       self: { id, name: `name-${id}`, address, version: '1.0.0' },
       logger: silent,
-      nowMs: () => clock.now,
+      runtime: { now: () => clock.now + clock.suspended, nowMs: () => clock.now },
     })
     await replicas.register()
     return { store, replicas }
@@ -63,6 +66,19 @@ t.test('coordinators on one store know each other', async t => {
     t.strictSame(idsOf(first), ['a'])
   })
 })
+
+t.test(
+  'a coordinator whose machine was suspended owns nothing until it has renewed its row',
+  async t => {
+    const { clock, register } = await openScene(t)
+    const { replicas } = await register('a')
+    t.ok(replicas.owns('anything'))
+    clock.suspended += LIVES_MS
+    t.notOk(replicas.owns('anything'), 'the monotonic clock stood still meanwhile')
+    await replicas.renew()
+    t.ok(replicas.owns('anything'))
+  },
+)
 
 t.test('one heartbeat keeps a coordinator live and the owner of its tasks', async t => {
   const { clock, register } = await openScene(t)

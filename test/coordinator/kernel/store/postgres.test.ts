@@ -80,7 +80,7 @@ t.test('the leader by a lease row in PostgreSQL', { skip: postgresMissing }, asy
         leases,
         owner,
         logger: silent,
-        nowMs: () => nowMs,
+        runtime: { now: () => nowMs, nowMs: () => nowMs },
         tenureMs,
       })
       t.teardown(() => leader.close())
@@ -189,7 +189,7 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
       ownership,
       self: { id: ownership.id, name: undefined, address: undefined, version: '1.0.0' },
       logger: silent,
-      nowMs: () => 0,
+      runtime: { now: () => 0, nowMs: () => 0 },
     })
     await replicas.register()
     const leases = createLeases(ledger)

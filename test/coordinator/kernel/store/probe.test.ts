@@ -3,6 +3,7 @@ import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook
 import { StoreFault, storeUnavailable } from '../../../../coordinator/kernel/store/faults.ts'
 import { probeStore } from '../../../../coordinator/kernel/store/probe.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { temporaryStore } from './temporary.ts'
 
 t.test('a failed write is reported at once, until a probe succeeds', async t => {
@@ -47,7 +48,7 @@ t.test('the probe reports failing and hanging writes', async t => {
   })
   const { trouble } = probeStore(watched, {
     signal: stop.signal,
-    nowMs: () => now,
+    runtime: { ...systemRuntime, nowMs: () => now },
     wait: () => {
       tried.resolve()
       return new Promise(resolve => rounds.push(resolve))

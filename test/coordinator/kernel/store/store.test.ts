@@ -9,6 +9,7 @@ import { bumpRevision, watchRevisions } from '../../../../coordinator/kernel/sto
 import { sqliteEngine } from '../../../../coordinator/kernel/store/sqlite/sqlite-engine.ts'
 import { openStore, type Store } from '../../../../coordinator/kernel/store/store.ts'
 import type { LedgerTables } from '../../../../coordinator/kernel/store/tables.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { testStoreContract } from '../../../contracts/store.ts'
 import { notInFiles, temporaryFolder, temporaryStore } from './temporary.ts'
 
@@ -277,7 +278,11 @@ t.test('revisions', { skip: notInFiles }, async t => {
     const store = await openStore(await temporaryFolder(t), { pollMilliseconds: 0 })
     let now = 0
     let told = 0
-    const options = { pollMilliseconds: 0, isShared: true, nowMs: () => now }
+    const options = {
+      pollMilliseconds: 0,
+      isShared: true,
+      runtime: { ...systemRuntime, nowMs: () => now },
+    }
     const revisions = watchRevisions(store.ledger, options)
     revisions.onChange('keys', () => told++)
     await revisions.poll()
