@@ -6,6 +6,7 @@ import { bootstrap } from '../../coordinator/access/keys/bootstrap.ts'
 import { openStore } from '../../coordinator/kernel/store/store.ts'
 import { placeEmptyStore } from '../support/empty-store.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
+import { shoal as runShoal } from '../support/shoal-program.ts'
 import { Process } from '../support/stack.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
@@ -56,8 +57,11 @@ t.test('an approved policy applies without a restart, and survives one', async t
 
   const first = await start()
   t.teardown(() => first.coordinator.end('SIGTERM'))
-  const shoal = (url: string, key: string, ...args: string[]) =>
-    run('shoal.mjs', args, { SHOAL_URL: url, SHOAL_KEY: key })
+  const shoal = async (url: string, key: string, ...args: string[]): Promise<Ran> => {
+    const env = { HOME: folder, SHOAL_URL: url, SHOAL_KEY: key }
+    const { code, out, err } = await runShoal(env, args)
+    return { code, out, error: err }
+  }
   const runAsOperator = (...args: string[]) => shoal(first.url, keys.operator, ...args)
   const asks = async (url: string) =>
     (await shoal(url, keys.operator, 'policy', 'check', '--action-type', 'tea.make')).code

@@ -11,7 +11,7 @@ import { LINK_PATH, MQTT_PATH } from '../../shared/wire/link.ts'
 import { placeEmptyStore } from '../support/empty-store.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { RawMqtt } from '../support/raw-mqtt.ts'
-import { shoal } from '../support/shoal-program.ts'
+import { spawnShoal } from '../support/shoal-program.ts'
 import { Process } from '../support/stack.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -167,7 +167,7 @@ t.test('no secret in any place ends up in a log, the audit, the events or metric
     await tryRest(url, keys.operator, secret)
     await tryUpgrades(url, secret)
     await tryMqtt(mqttUrl, login, secret)
-    const told = await shoal({ SHOAL_URL: url, SHOAL_KEY: secret }, ['cells', 'list'])
+    const told = await spawnShoal({ SHOAL_URL: url, SHOAL_KEY: secret }, ['cells', 'list'])
     t.notOk(`${told.out}${told.err}`.includes(secret.slice(0, -2)), 'the command line')
   }
 

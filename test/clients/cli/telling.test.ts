@@ -24,7 +24,7 @@ import { escapeHidden } from '../../../shared/visible.ts'
 import { temporaryFolder, temporaryStore } from '../../coordinator/kernel/store/temporary.ts'
 import { appWith, views } from '../../support/app.ts'
 import { createApiDocument, error, fakeCoordinator } from '../../support/fake-coordinator.ts'
-import { hasPython, runInTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
+import { hasPython, runInTerminal, SHOAL, shoal, spawnShoal } from '../../support/shoal-program.ts'
 
 t.test('a wrong parameter of a device points to the line that lists the right ones', async t => {
   const devices = new Command('shoal').command('devices')
@@ -268,6 +268,25 @@ t.test('the program', async t => {
         [],
         words.join(' '),
       )
+    }
+  })
+
+  t.test('a process and the thread of the tests print the same', async t => {
+    for (const [args, input, code] of [
+      [['help', 'cells'], '', 0],
+      [['--version'], '', 0],
+      [['tokens', 'list', '--format', 'yaml'], '', 0],
+      [['keys', 'list', '--limit', 'x'], '', 64],
+      [['cells', 'list', '--key', '-'], 'bad-key', 77],
+      [['chat', 'hi', '--format', 'json'], '', 69],
+      [['health'], '', 69],
+      [['completion', 'bash'], '', 0],
+      [['profile', 'list'], '', 0],
+      [['_complete'], '', 0],
+    ] as const) {
+      const [inThread, inProcess] = [shoal, spawnShoal].map(run => run(env, args, input))
+      t.match(await inThread, { code }, args.join(' '))
+      t.strictSame(await inThread, await inProcess)
     }
   })
 

@@ -1,11 +1,9 @@
-import { spawn } from 'node:child_process'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import type { Test } from 'tap'
 import { verifyAudit } from '../../../coordinator/kernel/audit/verify.ts'
 import { openStore } from '../../../coordinator/kernel/store/store.ts'
+import { shoal as runShoal } from '../../support/shoal-program.ts'
 import type { TestStack } from '../../support/stack.ts'
-
-const root = resolve(import.meta.dirname, '..', '..', '..')
 
 interface Ran {
   code: number | null
@@ -19,26 +17,11 @@ const jsonOf = (text: string): Record<string, unknown> =>
 
 export const testGates = async (t: Test, { url, keys, folder }: TestStack): Promise<void> => {
   const shoal = (key: string, ...args: string[]): Promise<Ran> => run(key, 'json', args)
-  const run = (key: string, format: string, args: string[]): Promise<Ran> =>
-    new Promise(done => {
-      const program = join(root, 'bin', 'shoal.mjs')
-      const env = {
-        PATH: process.env.PATH,
-        HOME: folder,
-        SHOAL_URL: url,
-        SHOAL_KEY: key,
-      }
-      const child = spawn(process.execPath, [program, '--format', format, ...args], { env })
-      let out = ''
-      let error = ''
-      child.stdout.on('data', piece => {
-        out += piece
-      })
-      child.stderr.on('data', piece => {
-        error += piece
-      })
-      child.on('close', code => done({ code, out, json: jsonOf(out), error }))
-    })
+  const run = async (key: string, format: string, args: string[]): Promise<Ran> => {
+    const env = { HOME: folder, SHOAL_URL: url, SHOAL_KEY: key }
+    const { code, out, err } = await runShoal(env, ['--format', format, ...args])
+    return { code, out, json: jsonOf(out), error: err }
+  }
 
   const gate = 'gate.major-release-approve'
   const plan = JSON.stringify({ release: '2.0.0', sha: 'abc' })

@@ -8,7 +8,7 @@ import {
   hasPython,
   runInTerminal,
   SHOAL,
-  shoal,
+  spawnShoal,
 } from '../../../support/shoal-program.ts'
 import { onSmallDisk, smallDiskProblem } from '../../../support/small-disk.ts'
 import { Process } from '../../../support/stack.ts'
@@ -24,27 +24,27 @@ const scene = async (t: Test) => {
 
 t.test('shoal makes, tests and restores a backup', { skip: notInFiles }, async t => {
   const { folder, at, env } = await scene(t)
-  const missing = await shoal(at, ['backup', 'create', '--folder', folder])
+  const missing = await spawnShoal(at, ['backup', 'create', '--folder', folder])
   t.equal(missing.code, 64)
   t.match(missing.err, /^shoal-coordinator: the passphrase of the backup is missing: .*\n$/)
-  const made = await shoal(env, ['backup', 'create', '--folder', folder, '--format', 'json'])
+  const made = await spawnShoal(env, ['backup', 'create', '--folder', folder, '--format', 'json'])
   t.equal(made.code, 0, made.err)
   const path = JSON.parse(made.out).backup
-  const untold = await shoal(at, ['backup', 'restore', path])
+  const untold = await spawnShoal(at, ['backup', 'restore', path])
   t.equal(untold.code, 64)
   t.match(untold.err, /^shoal-coordinator: the passphrase of the backup is missing: .*\n$/)
-  const verified = await shoal(env, ['backup', 'verify', path])
+  const verified = await spawnShoal(env, ['backup', 'verify', path])
   t.equal(verified.code, 0, verified.err)
   const target = join(await temporaryFolder(t), 'state')
   const elsewhere = { ...env, SHOAL_COORDINATOR_STATE_DIR: target }
-  const restored = await shoal(elsewhere, ['backup', 'restore', path])
+  const restored = await spawnShoal(elsewhere, ['backup', 'restore', path])
   t.equal(restored.code, 0, restored.err)
   t.match(restored.out, /audit accept --reason/)
   const reason = ['audit', 'accept', '--reason', 'restored']
   const accepted = await coordinator(elsewhere, reason)
   t.equal(accepted.code, 0, accepted.err)
   await appendFile(join(path, 'records.db'), 'x')
-  const damaged = await shoal(env, ['backup', 'verify', path])
+  const damaged = await spawnShoal(env, ['backup', 'verify', path])
   t.equal(damaged.code, 65)
   t.match(damaged.err, /damaged: records.db is changed/)
 })
@@ -56,13 +56,13 @@ t.test('an age key opens a backup that was made for it', { skip: notInFiles }, a
   await writeFile(file, `# created by age-keygen\n${identity}\n`)
   const recipient = await identityToRecipient(identity)
   const create = ['backup', 'create', '--folder', folder, '--recipient', recipient]
-  const made = await shoal(at, [...create, '--format', 'json'])
+  const made = await spawnShoal(at, [...create, '--format', 'json'])
   t.equal(made.code, 0, made.err)
   const path = JSON.parse(made.out).backup
-  const missing = await shoal(at, ['backup', 'verify', path])
+  const missing = await spawnShoal(at, ['backup', 'verify', path])
   t.equal(missing.code, 64)
   t.match(missing.err, /^shoal-coordinator: the age key of the backup is missing: .*\n$/)
-  const verified = await shoal(at, ['backup', 'verify', path, '--identity-file', file])
+  const verified = await spawnShoal(at, ['backup', 'verify', path, '--identity-file', file])
   t.equal(verified.code, 0, verified.err)
 })
 
@@ -90,7 +90,7 @@ t.test('a schedule is written into the configuration', { skip: notInFiles }, asy
   const config = join(await temporaryFolder(t), 'coordinator.yaml')
   await writeFile(config, '# mine\nlog: { level: info } # calm\n', { mode: 0o640 })
   const schedule = (...args: string[]) =>
-    shoal(at, ['backup', '--format', 'json', '--config', config, 'schedule', ...args])
+    spawnShoal(at, ['backup', '--format', 'json', '--config', config, 'schedule', ...args])
   const off = await schedule()
   t.match(JSON.parse(off.out || '{}'), { schedule: 'off', next_at: null }, off.err)
   const bare = await schedule('0 3 * * *')
@@ -104,7 +104,7 @@ t.test('a schedule is written into the configuration', { skip: notInFiles }, asy
   t.match(text, /passphrase_file: \/etc\/shoal\/passphrase/)
   t.equal((await stat(config)).mode & 0o777, 0o640)
   t.match(JSON.parse((await schedule('--off')).out), { schedule: 'off', keep: 7 })
-  const nowhere = await shoal(at, ['backup', 'schedule', '0 3 * * *'])
+  const nowhere = await spawnShoal(at, ['backup', 'schedule', '0 3 * * *'])
   t.equal(nowhere.code, 64)
   t.match(nowhere.err, /--config/)
 })

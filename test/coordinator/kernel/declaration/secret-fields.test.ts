@@ -10,7 +10,7 @@ import { defineSkill, type Skill } from '../../../../coordinator/kernel/declarat
 import { CAPABILITY } from '../../../../shared/wire/capability.ts'
 import { type AnyJson, a2aScene, askUntil, caller, message } from '../../../support/a2a.ts'
 import { linkCell } from '../../../support/cell.ts'
-import { shoal } from '../../../support/shoal-program.ts'
+import { spawnShoal } from '../../../support/shoal-program.ts'
 import { notInFiles, temporaryFolder } from '../store/temporary.ts'
 
 /** Stands for a secret; it must be in the question to the cell and nowhere else. */
@@ -195,7 +195,7 @@ t.test(
 
     const env = { SHOAL_URL: url, SHOAL_KEY: demo.operator, HOME: await temporaryFolder(t) }
     const command = ['skills', 'run', 'printer-status', '--ip', INPUT.ip, '--json', '-']
-    const cli = await shoal(env, command, JSON.stringify({ ...without, access_code }))
+    const cli = await spawnShoal(env, command, JSON.stringify({ ...without, access_code }))
     t.match(cli, { code: 0, err: '' })
     answers.push(cli)
 
