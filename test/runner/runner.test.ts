@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
   existsSync,
@@ -12,10 +12,13 @@ import {
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
+import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { listChanged, listTouched } from './changed-files.ts'
 import { planRun } from './plan-run.ts'
 import { reportFiles } from './report-files.ts'
 import { runFiles } from './run-files.ts'
+import { listShard, parseShard } from './shard.ts'
 import { SLOW_FILES } from './slow-files.ts'
 
 const ROOT = resolve(import.meta.dirname, '..', '..')
@@ -34,7 +37,7 @@ const writeTestFile = (t: Test, text: string): string => {
 
 /** A test file that starts a program which holds its output, and prints the id of that program. */
 const withOrphan = (isDetached: boolean, rest: string): string => `
-  import { spawn } from 'node:child_process'
+  import { execFileSync, spawn, spawnSync } from 'node:child_process'
   const stdio = ['ignore', 'inherit', 'ignore']
   const child = spawn('sleep', ['1000'], { stdio, detached: ${isDetached} })
   child.unref()
@@ -145,6 +148,79 @@ t.test('a plan runs every file once, and the slow ones first and alone', async t
     SLOW_FILES.map(file => [file]),
   )
 })
+
+t.test('the parts of a divided run are every file once, and none has all slow ones', async t => {
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT })
+  const parts = [1, 2, 3].map(index => listShard(files, { index, count: 3 }))
+  t.strictSame(parts.flat().toSorted(), files.toSorted())
+  for (const part of parts) {
+    const slow = part.filter(file => SLOW_FILES.includes(file))
+    t.ok(Math.abs(slow.length - SLOW_FILES.length / 3) < 2)
+    t.ok(Math.abs(part.length - files.length / 3) < files.length / 6, `${part.length} files`)
+  }
+  t.strictSame(parseShard('2/3'), { index: 2, count: 3 })
+  for (const text of ['', '0/3', '4/3', '1', 'a/b', '1/0', '-1/3'])
+    t.equal(parseShard(text), undefined, text)
+})
+
+t.test('the runner refuses arguments that it does not know', async t => {
+  for (const args of [['--shard', '4/3'], ['--shards', '1/3'], ['--changed=yes']]) {
+    const { status, stdout } = spawnSync(process.execPath, [RUN, ...args], { encoding: 'utf8' })
+    t.equal(status, 64, args.join(' '))
+    t.match(stdout, /\n0 passed, 1 failed\n$/)
+  }
+})
+
+t.test('a change touches the tests that import it, the nearest first', async t => {
+  const slow = SLOW_FILES[0] ?? ''
+  const value = (file: string, target: string) => ({ file, target, isType: false })
+  const imports = [
+    value('test/a/far.test.ts', 'b/b.ts'),
+    value('b/b.ts', 'a/a.ts'),
+    value('test/b/near.test.ts', 'a/a.ts'),
+    value('test/a/a.test.ts', 'a/a.ts'),
+    value(slow, 'a/a.ts'),
+    { file: 'test/b/types.test.ts', target: 'a/a.ts', isType: true },
+  ]
+  const texts = new Map([
+    ['test/a/a.test.ts', ''],
+    ['test/a/far.test.ts', "read('docs/page.md')"],
+    ['test/b/near.test.ts', ''],
+    ['test/b/types.test.ts', ''],
+    [slow, ''],
+  ])
+  const list = (...changed: string[]): string[] =>
+    listTouched(imports, changed, [...texts.keys()], test => texts.get(test) ?? '')
+  t.strictSame(list('a/a.ts'), ['test/a/a.test.ts', 'test/b/near.test.ts', 'test/a/far.test.ts'])
+  t.strictSame(list('test/b/near.test.ts'), ['test/b/near.test.ts'])
+  t.strictSame(list('docs/page.md'), ['test/a/far.test.ts'])
+  t.strictSame(list(slow), [slow], 'a slow test comes when it has changed itself')
+  t.strictSame(
+    list('b/loaded-by-name.ts'),
+    ['test/b/near.test.ts', 'test/b/types.test.ts'],
+    'the tests of its folder',
+  )
+  t.strictSame(list('packaging/none.ts'), [])
+})
+
+t.test(
+  'the files of a change are those that git has otherwise, has not or does not know',
+  async t => {
+    const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-changed-'))
+    t.teardown(() => rmSync(folder, { recursive: true }))
+    const git = (...args: string[]) =>
+      execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: folder })
+    git('init', '-q')
+    for (const name of ['same.ts', 'other.ts', 'gone.ts']) writeFileSync(join(folder, name), name)
+    git('add', '.')
+    git('commit', '-q', '-m', 'x')
+    t.strictSame(listChanged(folder, 'HEAD'), [])
+    writeFileSync(join(folder, 'other.ts'), 'changed')
+    writeFileSync(join(folder, 'new one.ts'), '')
+    rmSync(join(folder, 'gone.ts'))
+    t.strictSame(listChanged(folder, 'HEAD'), ['gone.ts', 'new one.ts', 'other.ts'])
+  },
+)
 
 t.test('a run that is terminated ends its files and removes their folder', async t => {
   const file = writeTestFile(
