@@ -8,7 +8,7 @@ import { verifyBackup } from '../../../../coordinator/insight/backup/verify-back
 import { readArchive } from '../../../../coordinator/kernel/store/postgres/postgres-tools.ts'
 import { newId } from '../../../../shared/ids.ts'
 import { DAY_MS } from '../../../../shared/time.ts'
-import { backupRig, NOW, PASSPHRASE, queryStore } from '../../../support/backup-rig.ts'
+import { backupRig, NOW, openWith, queryStore } from '../../../support/backup-rig.ts'
 import {
   administerTests,
   createDatabase,
@@ -16,8 +16,6 @@ import {
   postgresMissing,
 } from '../../../support/postgres.ts'
 import { temporaryFolder } from '../../kernel/store/temporary.ts'
-
-const openWith = { passphrase: PASSPHRASE }
 
 t.test('a backup of PostgreSQL', { skip: postgresMissing }, async t => {
   const place = await createStoreDatabase(t)

@@ -11,10 +11,17 @@ import { placeFiles, restoreBackup } from '../../../../coordinator/insight/backu
 import { openSealed, sealText } from '../../../../coordinator/insight/backup/seal.ts'
 import { verifyBackup } from '../../../../coordinator/insight/backup/verify-backup.ts'
 import { copyDatabase } from '../../../../coordinator/kernel/store/store.ts'
-import { backupRig, NOW, PASSPHRASE, queryStore, usageRow } from '../../../support/backup-rig.ts'
+import {
+  backupRig,
+  NOW,
+  openWith,
+  PASSPHRASE,
+  queryStore,
+  usageRow,
+} from '../../../support/backup-rig.ts'
 import { notInFiles, temporaryFolder } from '../../kernel/store/temporary.ts'
 
-const openWith = { passphrase: PASSPHRASE }
+const withPassphrase = { passphrase: PASSPHRASE }
 
 t.test('a restored backup answers as the store did', { skip: notInFiles }, async t => {
   const { stateDir, folder, keys, addUsage, make } = await backupRig(t)
@@ -24,15 +31,19 @@ t.test('a restored backup answers as the store did', { skip: notInFiles }, async
   // the last line of the first file was cut off when its process died
   await writeFile(join(waiting, 'seg_1.jsonl'), `${row('use_1')}\n{"id":"use_`)
   await writeFile(join(waiting, 'seg_2.jsonl'), `${row('use_2')}\n`)
-  const { name } = await make()
+  const { name } = await make({ sealWith: withPassphrase })
   const before = await queryStore(stateDir, stateDir, keys.operator)
   await addUsage()
   const path = join(folder, name)
-  const verified = await verifyBackup(path, { place: stateDir, openWith, now: NOW + 1 })
+  const verified = await verifyBackup(path, {
+    place: stateDir,
+    openWith: withPassphrase,
+    now: NOW + 1,
+  })
   t.match(verified, { audit_rows: before.audit.length })
   t.match(await listBackups(folder), [{ name, verified: { ok: true, at: NOW + 1 } }])
   const target = join(await temporaryFolder(t), 'state')
-  const { next } = await restoreBackup(path, { stateDir: target, place: target }, openWith)
+  const { next } = await restoreBackup(path, { stateDir: target, place: target }, withPassphrase)
   t.match(
     next,
     `shoal-coordinator --state-dir ${target} audit accept --reason "restored the backup`,
@@ -41,7 +52,7 @@ t.test('a restored backup answers as the store did', { skip: notInFiles }, async
   t.not(before.key, undefined)
   t.match(before, { usage: [{ ok: 3 }], losses: [], secret: /private_key/ })
   t.equal((await stat(join(target, 'sealing.key'))).mode & 0o777, 0o600)
-  const again = restoreBackup(path, { stateDir: target, place: target }, openWith)
+  const again = restoreBackup(path, { stateDir: target, place: target }, withPassphrase)
   await t.rejects(again, { code: 'conflict' })
 })
 
@@ -97,7 +108,7 @@ t.test(
   { skip: notInFiles },
   async t => {
     const { folder, stateDir, make } = await backupRig(t)
-    const { name, manifest } = await make()
+    const { name, manifest } = await make({ sealWith: withPassphrase })
     const path = join(folder, name)
     const verify = (passphrase = PASSPHRASE) =>
       verifyBackup(path, { place: stateDir, openWith: { passphrase }, now: NOW })
@@ -156,7 +167,7 @@ t.test('a copy of a busy database is one moment of it', async t => {
 
 t.test('secrets open with the passphrase alone', { skip: notInFiles }, async t => {
   const { folder, stateDir, make } = await backupRig(t)
-  const { name } = await make()
+  const { name } = await make({ sealWith: withPassphrase })
   const path = join(folder, name)
   const sealed = await readFile(join(path, 'secrets.age'))
   t.match(sealed.toString('latin1'), /^age-encryption.org\/v1\n-> scrypt \S+ 17\n/)
