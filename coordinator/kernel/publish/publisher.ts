@@ -1,17 +1,14 @@
 import { type Answer, AUTHORITATIVE_ANSWER, encode } from 'dns-packet'
 import type { Link } from '../../../shared/mdns/links.ts'
+import { foldName } from '../../../shared/mdns/names.ts'
 import type { MdnsPacket } from '../../../shared/mdns/packet.ts'
-import { writeQuery } from '../../../shared/mdns/query.ts'
+import type { MdnsQuestion } from '../../../shared/mdns/query.ts'
 import { MDNS_PORT, MdnsSockets } from '../../../shared/mdns/sockets.ts'
 import { sleep, systemRuntime } from '../../../shared/runtime.ts'
 import { hasLost, isConflict } from './conflicts.ts'
-import { listAdditionals, listAnswers } from './replies.ts'
-import {
-  type Announcement,
-  createRecords,
-  listRecords,
-  type ServiceRecords,
-} from './service-records.ts'
+import { LinkService } from './link-service.ts'
+import { listAnswers } from './replies.ts'
+import { type Announcement, createRecords, type ServiceRecords } from './service-records.ts'
 
 interface Sender {
   address: string
@@ -23,8 +20,6 @@ export interface PublishedLink extends Link {
   announced: readonly string[]
 }
 
-const PROBES = 3
-const PROBE_MS = 250
 /** Wait after a lost tie, and shortest time between two equal multicasts (RFC 6762, 6 and 8.2). */
 const REST_MS = 1000
 /** Wait after many conflicts, so that a hostile host cannot keep us probing (RFC 6762, 8.1). */
@@ -34,9 +29,13 @@ const CONFLICT_REST_MS = 5000
 const LEGACY_TTL_S = 10
 const MAX_LEGACY_PER_SECOND = 10
 
+type Trouble = 'conflict' | 'tie'
+
 /**
- * Announces one service on some links: probes for its names, renames itself after a conflict,
- * answers questions and says goodbye. Each record is multicast at most once a second and link.
+ * Announces one service on some links by bonjour-service, which gives up on a conflict, answers what
+ * the requester knows, and answers without a limit. Therefore this class reads all packets: it
+ * judges conflicts and ties and starts again under the next name, and hands on only questions that
+ * are due, so that each record is multicast at most once a second and link.
  */
 export class Publisher implements AsyncDisposable {
   readonly #announcement: Announcement
@@ -45,8 +44,10 @@ export class Publisher implements AsyncDisposable {
   #sockets: MdnsSockets | undefined
   #attempt = 1
   #conflicts = 0
+  /** By the name of the link. */
+  #services = new Map<string, LinkService>()
   #isPublished = false
-  #onTrouble: (trouble: 'conflict' | 'tie') => void = () => {}
+  #onTrouble: (trouble: Trouble) => void = () => {}
   #running: Promise<void> = Promise.resolve()
   #legacy = { second: 0, count: 0 }
 
@@ -69,30 +70,47 @@ export class Publisher implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const wasPublished = this.#isPublished
     this.#closed.abort()
     this.#onTrouble('conflict')
     await this.#running
-    if (wasPublished) await this.#broadcast(own => listRecords(own).map(withdraw))
     await this.#sockets?.[Symbol.asyncDispose]()
   }
 
   async #run(onPublished: (instance: string) => void): Promise<void> {
     const { signal } = this.#closed
     while (!signal.aborted) {
-      const trouble = await this.#probe()
+      const trouble = await this.#publish(onPublished)
       if (trouble === 'tie') await sleep(systemRuntime, REST_MS, { signal })
       else if (trouble === 'conflict') await this.#rename()
-      else {
-        const conflict = this.#nextTrouble()
-        this.#isPublished = true
-        await this.#announce()
-        onPublished(createRecords(this.#announcement, this.#attempt, []).instance)
-        await conflict
-        this.#isPublished = false
-        // the names are probed again first: the other host may have given way (RFC 6762, 9)
-      }
+      // after a conflict of announced names they are probed again: the other host may have given
+      // way (RFC 6762, 9)
     }
+  }
+
+  /** Publishes under one name until trouble or the end; returns trouble from before the announcement. */
+  async #publish(onPublished: (instance: string) => void): Promise<Trouble | undefined> {
+    const early = this.#nextTrouble()
+    this.#services = new Map(this.#links().map(link => [link.name, this.#createService(link)]))
+    const services = [...this.#services.values()]
+    const announced = Promise.all(services.map(each => each.announced)).then(() => undefined)
+    const trouble = await Promise.race([early, announced])
+    if (trouble === undefined) {
+      const late = this.#nextTrouble()
+      this.#isPublished = true
+      onPublished(createRecords(this.#announcement, this.#attempt, []).instance)
+      await late
+      this.#isPublished = false
+      if (this.#closed.signal.aborted) await Promise.all(services.map(each => each.withdraw()))
+    }
+    for (const service of services) service.close()
+    return trouble
+  }
+
+  #createService(link: PublishedLink): LinkService {
+    return new LinkService(
+      () => this.#recordsOn(link),
+      async bytes => this.#sockets?.send(link, bytes),
+    )
   }
 
   async #rename(): Promise<void> {
@@ -102,34 +120,8 @@ export class Publisher implements AsyncDisposable {
       await sleep(systemRuntime, CONFLICT_REST_MS, { signal })
   }
 
-  /** Asks three times whether somebody has the names; undefined when they are free. */
-  async #probe(): Promise<'conflict' | 'tie' | undefined> {
-    const { signal } = this.#closed
-    const trouble = this.#nextTrouble()
-    await sleep(systemRuntime, systemRuntime.random() * PROBE_MS, { signal })
-    for (let count = 0; count < PROBES; count++) {
-      for (const link of this.#links()) await this.#sockets?.send(link, this.#writeProbe(link))
-      const ended = await Promise.race([trouble, sleep(systemRuntime, PROBE_MS, { signal })])
-      if (ended !== undefined) return ended
-    }
-    return undefined
-  }
-
-  #writeProbe(link: PublishedLink): Buffer {
-    const { instance, host, service, addresses } = this.#recordsOn(link)
-    const questions = [instance, host].map(name => ({ name, type: 'ANY' as const }))
-    return writeQuery(questions, [], [service, ...addresses])
-  }
-
-  /** Twice, a second apart (RFC 6762, 8.3). */
-  async #announce(): Promise<void> {
-    await this.#broadcast(listRecords)
-    await sleep(systemRuntime, REST_MS, { signal: this.#closed.signal })
-    await this.#broadcast(listRecords)
-  }
-
-  #nextTrouble(): Promise<'conflict' | 'tie'> {
-    const { promise, resolve } = Promise.withResolvers<'conflict' | 'tie'>()
+  #nextTrouble(): Promise<Trouble> {
+    const { promise, resolve } = Promise.withResolvers<Trouble>()
     this.#onTrouble = resolve
     return promise
   }
@@ -145,15 +137,18 @@ export class Publisher implements AsyncDisposable {
   }
 
   #answer(packet: MdnsPacket, link: PublishedLink, sender: Sender, own: ServiceRecords): void {
-    const answers = listAnswers(packet, own)
-    if (answers.length === 0) return
     if (sender.port !== MDNS_PORT) {
-      this.#answerLegacy(packet, link, sender, answers)
+      const answers = listAnswers(packet, own)
+      if (answers.length > 0) this.#answerLegacy(packet, link, sender, answers)
       return
     }
-    const isProbe = packet.authorities.length > 0
-    const due = answers.filter(each => isProbe || this.#takeTurn(link, each))
-    if (due.length > 0) void this.#send(link, due, listAdditionals(due, own))
+    const isDue = (question: MdnsPacket['questions'][number]): boolean => {
+      const answers = listAnswers({ ...packet, questions: [question] }, own)
+      const isProbe = packet.authorities.length > 0 && question.type === 'ANY'
+      return answers.filter(each => isProbe || this.#takeTurn(link, each)).length > 0
+    }
+    const due = listDistinct(packet.questions).filter(isDue) as MdnsQuestion[]
+    this.#services.get(link.name)?.answer(due)
   }
 
   /** False for a record that was multicast on the link within the last second. */
@@ -179,16 +174,6 @@ export class Publisher implements AsyncDisposable {
     this.#sockets?.sendTo(link, sender, bytes)
   }
 
-  async #broadcast(choose: (own: ServiceRecords) => Answer[]): Promise<void> {
-    const sent = this.#links().map(link => this.#send(link, choose(this.#recordsOn(link)), []))
-    await Promise.all(sent)
-  }
-
-  async #send(link: Link, answers: Answer[], additionals: Answer[]): Promise<void> {
-    const flags = AUTHORITATIVE_ANSWER
-    await this.#sockets?.send(link, encode({ type: 'response', flags, answers, additionals }))
-  }
-
   #links(): readonly PublishedLink[] {
     return (this.#sockets?.links ?? []) as readonly PublishedLink[]
   }
@@ -198,4 +183,7 @@ export class Publisher implements AsyncDisposable {
   }
 }
 
-const withdraw = (answer: Answer): Answer => ({ ...answer, ttl: 0 }) as Answer
+/** A probe that repeats one question is answered once. */
+const listDistinct = (questions: MdnsPacket['questions']): MdnsPacket['questions'] => [
+  ...new Map(questions.map(each => [`${each.type} ${foldName(each.name)}`, each])).values(),
+]

@@ -31,12 +31,3 @@ const isKnown = (answer: Answer, known: MdnsPacket['answers']): boolean =>
       foldName(each.target) === foldName(answer.data) &&
       each.ttl_s * 2 >= (answer.ttl ?? 0),
   )
-
-/** What a requester of these answers will ask for next (RFC 6763, 12). */
-export const listAdditionals = (answers: readonly Answer[], own: ServiceRecords): Answer[] => {
-  const [pointer] = own.pointers
-  const isPointer = pointer !== undefined && answers.includes(pointer)
-  const more = isPointer ? [own.service, own.attributes] : []
-  const needsHost = isPointer || answers.includes(own.service)
-  return [...more, ...(needsHost ? own.addresses : [])].filter(each => !answers.includes(each))
-}

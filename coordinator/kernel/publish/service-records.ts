@@ -9,15 +9,21 @@ export interface Announcement {
   txt: Readonly<Record<string, string>>
 }
 
-export const SHOAL_TYPE = '_shoal._tcp.local'
+/** Service name (RFC 6335). */
+export const SERVICE_NAME = 'shoal'
+
+export const SHOAL_TYPE = `_${SERVICE_NAME}._tcp.local`
 
 /** Lifetimes (RFC 6762, 10): records with a host name or address, and all others. */
 const HOST_TTL_S = 120
 const OTHER_TTL_S = 4500
 
 export interface ServiceRecords {
+  /** First label of the instance. */
+  name: string
   instance: string
   host: string
+  port: number
   /** Shared with other coordinators. */
   pointers: readonly Answer[]
   service: Answer
@@ -31,12 +37,15 @@ export const createRecords = (
   attempt: number,
   addresses: readonly string[],
 ): ServiceRecords => {
-  const instance = `${nodeId}${attempt === 1 ? '' : ` (${attempt})`}.${SHOAL_TYPE}`
+  const name = `${nodeId}${attempt === 1 ? '' : ` (${attempt})`}`
+  const instance = `${name}.${SHOAL_TYPE}`
   const host = `${nodeId}${attempt === 1 ? '' : `-${attempt}`}.local`
   const unique = { flush: true, class: 'IN' } as const
   return {
+    name,
     instance,
     host,
+    port,
     pointers: [
       { type: 'PTR', name: SHOAL_TYPE, ttl: OTHER_TTL_S, data: instance },
       { type: 'PTR', name: META_NAME, ttl: OTHER_TTL_S, data: SHOAL_TYPE },
