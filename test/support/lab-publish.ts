@@ -2,14 +2,21 @@ import { listPublishedLinks } from '../../coordinator/kernel/publish/open.ts'
 import { Publisher } from '../../coordinator/kernel/publish/publisher.ts'
 import { listLinks } from '../../shared/mdns/links.ts'
 
-/** Announces a coordinator on a machine of a lab until its input ends; prints names as JSON lines. */
-const [, , nodeId = '', port = '7070'] = process.argv
+/**
+ * Announces a coordinator on a machine of a lab until its input ends, on one interface if its name is
+ * given, loopback included; prints names as JSON lines.
+ */
+const [, , nodeId = '', port = '7070', link] = process.argv
 const print = (line: object): void => {
   process.stdout.write(`${JSON.stringify(line)}\n`)
 }
 await using _publisher = await Publisher.start(
   { nodeId, port: Number(port), txt: { txtvers: '1', version: '0.1.0', fp: 'x'.repeat(43) } },
-  listPublishedLinks('0.0.0.0', listLinks()),
+  link === undefined
+    ? listPublishedLinks('0.0.0.0', listLinks())
+    : listLinks()
+        .filter(({ name }) => name === link)
+        .map(each => ({ ...each, announced: [each.address] })),
   instance => print({ instance }),
 )
 process.stdin.resume()

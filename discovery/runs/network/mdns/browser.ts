@@ -10,6 +10,7 @@ import type { MdnsQuestion } from '../../../../shared/mdns/query.ts'
 import { writeQueries } from './known-answers.ts'
 import { QuestionPlan } from './question-plan.ts'
 import { RecordCache } from './record-cache.ts'
+import { ServiceList } from './service-list.ts'
 import {
   buildService,
   type FoundService,
@@ -17,6 +18,7 @@ import {
   hasLeft,
   isComplete,
   isDenied,
+  listServiceRecords,
   type ServiceEntry,
 } from './services.ts'
 
@@ -42,17 +44,24 @@ const FOLLOW_UP_MS = 120
 
 /**
  * Finds service instances by the records that hosts send, without sockets or a clock of its own.
- * Everything that a host can make it keep or ask is bounded.
+ * bonjour-service chooses the service types to ask for and reports what appears and leaves; this
+ * class completes each service first. Everything that a host can make it keep or ask is bounded.
  */
 export class Browser {
   readonly #cache = new RecordCache()
   readonly #entries = new Map<string, ServiceEntry>()
+  readonly #links: readonly Link[]
   readonly #plans: Map<string, QuestionPlan>
+  /** By the name of the link. */
+  readonly #lists = new Map<string, ServiceList>()
   readonly #types: ReadonlySet<string> | undefined
   readonly #foundTypes = new Set<string>()
   #isOverfull = false
+  /** Time for what bonjour-service asks now; undefined while it may not ask. */
+  #askAt: number | undefined
 
   constructor({ links, isAskable, types }: BrowserOptions) {
+    this.#links = links
     this.#plans = new Map(
       links.filter(isAskable).map(link => [link.name, new QuestionPlan(link)] as const),
     )
@@ -66,9 +75,11 @@ export class Browser {
 
   /** Plans the first questions, after a random wait of 20 to 120 ms (RFC 6762, 5.2). */
   start(now: number): void {
-    const names = this.#types === undefined ? [META_NAME] : [...this.#types].map(typeName)
-    for (const plan of this.#plans.values())
-      for (const name of names) plan.add({ name, type: 'PTR' }, now + 20 + Math.random() * 100)
+    for (const { name } of this.#links) {
+      this.#askAt = now + 20 + Math.random() * 100
+      this.#lists.set(name, new ServiceList(this.#types, type => this.#askType(name, type)))
+    }
+    this.#askAt = undefined
   }
 
   /** Reads the answers of a packet; questions of others say nothing about services. */
@@ -101,7 +112,7 @@ export class Browser {
       if (entry.isReported || entry.completeAt === undefined) continue
       if (now - entry.completeAt < SETTLE_MS || !this.#isAlive(entry)) continue
       entry.isReported = true
-      yield buildService(this.#cache, entry)
+      yield this.#describe(entry)
     }
   }
 
@@ -109,8 +120,7 @@ export class Browser {
   *takeRest(now: number): Generator<FoundService> {
     const withdrawn = [...this.#cache.all()].filter(({ isWithdrawn }) => isWithdrawn)
     yield* this.#takeGone(now, withdrawn)
-    for (const entry of this.#entries.values())
-      if (!entry.isReported) yield buildService(this.#cache, entry)
+    for (const entry of this.#entries.values()) if (!entry.isReported) yield this.#describe(entry)
   }
 
   /** Ends questions that a record answers or denies; others may still answer those for pointers. */
@@ -133,12 +143,20 @@ export class Browser {
     yield* found
   }
 
+  /** What bonjour-service lists; what it cannot list is described by the records. */
+  #describe(entry: ServiceEntry): FoundService {
+    const records = listServiceRecords(this.#cache, entry)
+    const listed = this.#lists.get(entry.link.name)?.add({ ...entry, records })
+    return { ...buildService(this.#cache, entry), ...listed }
+  }
+
   #describeGone(entry: ServiceEntry, now: number): FoundService {
     const service = buildService(this.#cache, entry)
+    const listed = this.#lists.get(entry.link.name)?.remove(entry)
     const { host, link } = service
     const isHostGone =
       host !== null && hasLeft(this.#cache, link, host, now) && !this.#hasServices(link, host)
-    return { ...service, isGone: true, isHostGone }
+    return { ...service, ...listed, ttl_s: service.ttl_s, isGone: true, isHostGone }
   }
 
   #hasServices(link: Link, host: string): boolean {
@@ -163,7 +181,14 @@ export class Browser {
       return
     }
     this.#foundTypes.add(type)
-    this.#plans.get(link.name)?.add({ name: typeName(type), type: 'PTR' }, now)
+    this.#askAt = now
+    this.#lists.get(link.name)?.addType(type)
+    this.#askAt = undefined
+  }
+
+  /** Plans a question of bonjour-service; on a link without a plan none is sent. */
+  #askType(link: string, name: string): void {
+    if (this.#askAt !== undefined) this.#plans.get(link)?.add({ name, type: 'PTR' }, this.#askAt)
   }
 
   #addInstance(typeOf: string, name: string, link: Link, now: number): void {
@@ -207,7 +232,5 @@ export class Browser {
     ask({ name: srv.record.target, type: 'AAAA' })
   }
 }
-
-const typeName = (type: string): string => `${type}.local`
 
 const entryKey = (link: Link, name: string): string => `${link.name}\n${foldName(name)}`

@@ -1,5 +1,6 @@
 import type { Link } from '../../../../shared/mdns/links.ts'
 import { foldName, type InstanceName } from '../../../../shared/mdns/names.ts'
+import type { MdnsRecord } from '../../../../shared/mdns/packet.ts'
 import type { MdnsQuestion } from '../../../../shared/mdns/query.ts'
 import { readTxt } from '../../../../shared/mdns/txt.ts'
 import type { CachedRecord, RecordCache } from './record-cache.ts'
@@ -50,6 +51,18 @@ export const buildService = (cache: RecordCache, entry: ServiceEntry): FoundServ
     isGone,
     isHostGone: false,
   }
+}
+
+/** Records of a service: its pointer, host, attributes and addresses. */
+export const listServiceRecords = (cache: RecordCache, entry: ServiceEntry): MdnsRecord[] => {
+  const { link, name } = entry
+  const [srv] = cache.find(link, 'SRV', name)
+  const [txt] = cache.find(link, 'TXT', name)
+  const addresses =
+    srv === undefined
+      ? []
+      : findAddressRecords(cache, link, srv.record.target).slice(0, MAX_ADDRESSES)
+  return [findPointer(cache, entry), srv, txt, ...addresses].flatMap(each => each?.record ?? [])
 }
 
 /** The record that announces the instance; undefined after it expired. */

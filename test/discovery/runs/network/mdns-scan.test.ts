@@ -29,6 +29,7 @@ const skip =
   programMissing('dbus-daemon')
 
 const SUBNET = '10.9.0.0/24'
+const publishScript = `${import.meta.dirname}/../../../support/lab-publish.ts`
 
 const scan = async (lab: NetworkLab, host: string, options: object): Promise<Row[]> => {
   const lines = (await lab.runScript(
@@ -66,32 +67,43 @@ const countPacketsFrom = async (
 
 const marker = JSON.stringify({ scope: [SUBNET], input: { timeout: 0.5 } })
 
-t.test('a scan finds what avahi-browse finds', { skip }, async t => {
-  await using lab = new NetworkLab()
-  for (const [at, name] of ['scanner', 'office', 'garage'].entries())
-    lab.addHost(name, `10.9.0.${at + 2}/24`)
-  using _office = await Avahi.start(lab, 'office', [
-    { name: 'Büro-Drucker', type: '_ipp._tcp', port: 631, txt: ['ty=LaserJet', 'UUID=u1'] },
-    { name: 'Dr. Web v1.2', type: '_http._tcp', port: 80, txt: ['model=NAS'] },
-    { name: 'office', type: '_ssh._tcp', port: 22 },
-  ])
-  using _garage = await Avahi.start(lab, 'garage', [
-    { name: 'Door', type: '_hap._tcp', port: 5010, txt: ['md=D1', 'id=aa:bb:cc:dd:ee:ff'] },
-    { name: 'Sensor', type: '_coap._udp', port: 5683 },
-  ])
-  using scanner = await Avahi.start(lab, 'scanner', [{ name: 'own', type: '_ssh._tcp', port: 22 }])
-  const expected = await scanner.browse()
-  const rows = await scan(lab, 'scanner', { scope: [SUBNET] })
-  t.equal(expected.length, 2 * 6, 'every service with an address of each family')
-  t.strictSame(rows.flatMap(describe).toSorted(), expected)
-  t.match(
-    rows.find(({ type }) => type === '_hap._tcp'),
-    {
-      model: 'D1',
-      device_id: 'hap:aa:bb:cc:dd:ee:ff',
-    },
-  )
-})
+t.test(
+  'a scan finds what avahi-browse finds, and what is announced on loopback',
+  { skip },
+  async t => {
+    await using lab = new NetworkLab()
+    for (const [at, name] of ['scanner', 'office', 'garage'].entries())
+      lab.addHost(name, `10.9.0.${at + 2}/24`)
+    using _office = await Avahi.start(lab, 'office', [
+      { name: 'Büro-Drucker', type: '_ipp._tcp', port: 631, txt: ['ty=LaserJet', 'UUID=u1'] },
+      { name: 'Dr. Web v1.2', type: '_http._tcp', port: 80, txt: ['model=NAS'] },
+      { name: 'office', type: '_ssh._tcp', port: 22 },
+    ])
+    using _garage = await Avahi.start(lab, 'garage', [
+      { name: 'Door', type: '_hap._tcp', port: 5010, txt: ['md=D1', 'id=aa:bb:cc:dd:ee:ff'] },
+      { name: 'Sensor', type: '_coap._udp', port: 5683 },
+    ])
+    using scanner = await Avahi.start(lab, 'scanner', [
+      { name: 'own', type: '_ssh._tcp', port: 22 },
+    ])
+    const local = lab.start('scanner', process.execPath, [publishScript, 'shoal-x', '7070', 'lo'])
+    const [expected] = await Promise.all([scanner.browse(), waitForLine(local, /instance/)])
+    const found = await scan(lab, 'scanner', { scope: [SUBNET] })
+    const rows = found.filter(each => each.interface !== 'lo')
+    t.equal(expected.length, 2 * 6, 'every service with an address of each family')
+    t.strictSame(rows.flatMap(describe).toSorted(), expected)
+    t.strictSame(found.filter(each => each.interface === 'lo').flatMap(describe), [
+      'shoal-x|_shoal._tcp|shoal-x.local|7070|127.0.0.1',
+    ])
+    t.match(
+      rows.find(({ type }) => type === '_hap._tcp'),
+      {
+        model: 'D1',
+        device_id: 'hap:aa:bb:cc:dd:ee:ff',
+      },
+    )
+  },
+)
 
 t.test('a service that stops during the scan is reported as gone', { skip }, async t => {
   await using lab = new NetworkLab()
