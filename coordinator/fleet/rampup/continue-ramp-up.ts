@@ -7,7 +7,6 @@ import {
   listLostCells,
   readErrorsBefore,
 } from './find-fault.ts'
-import type { RampUpRow } from './ramp-up.table.ts'
 import { cellsSoFar, type RampUp } from './ramp-up.ts'
 import { createRetry, endRampUp, takeRampUp, updateRampUp } from './ramp-up-claim.ts'
 
@@ -27,17 +26,17 @@ export const continueRampUp = async (parts: FaultParts, id: string, job: Job): P
   const rampUp = await takeRampUp(ledger, id, job)
   if (rampUp.state !== 'running') return
   const { plan, stage, stageBeganAt, heldSince } = rampUp
-  const write = (change: Partial<RampUpRow>) => updateRampUp(ledger, rampUp, job, change, now())
+  const write = (change: Partial<RampUp>) => updateRampUp(ledger, rampUp, job, change, now())
   const abort = async (reason: string): Promise<void> => {
     // stored first: after a crash the fault may be gone, and the cells must still be restored
-    if (!rampUp.isAborted) await write({ aborted: 1, reason })
+    if (!rampUp.aborted) await write({ aborted: true, reason })
     await restoreSettings(parts, rampUp, job)
     await endRampUp(parts, rampUp, job, { state: 'aborted', reason })
   }
-  if (rampUp.isAborted) return abort(rampUp.reason ?? 'aborted by an operator')
+  if (rampUp.aborted) return abort(rampUp.reason ?? 'aborted by an operator')
   if (rampUp.errorsBeforePercent === undefined) {
     rampUp.errorsBeforePercent = await readErrorsBefore(parts, rampUp)
-    await write({ errors_before_percent: rampUp.errorsBeforePercent })
+    await write({ errorsBeforePercent: rampUp.errorsBeforePercent })
   }
   const shownCells = await showCells(parts, cellsSoFar(rampUp))
   const fault = await findFault(parts, rampUp, shownCells)
@@ -50,7 +49,7 @@ export const continueRampUp = async (parts: FaultParts, id: string, job: Job): P
     throw createRetry('waiting for the cells')
   }
   if (heldSince === undefined) {
-    await write({ held_since: now() })
+    await write({ heldSince: now() })
     throw createRetry('holding')
   }
   const lost = await noteLostCells(parts, rampUp, write)
@@ -59,7 +58,7 @@ export const continueRampUp = async (parts: FaultParts, id: string, job: Job): P
   const errors = await findErrorRise(parts, rampUp, { isFresh: true })
   if (errors !== undefined) return abort(errors)
   if (stage + 1 === plan.stages.length) return endRampUp(parts, rampUp, job, { state: 'done' })
-  await write({ stage: stage + 1, stage_began_at: now(), held_since: null })
+  await write({ stage: stage + 1, stageBeganAt: now(), heldSince: undefined })
   throw createRetry('continuing with the next stage')
 }
 
@@ -67,15 +66,15 @@ export const continueRampUp = async (parts: FaultParts, id: string, job: Job): P
 const noteLostCells = async (
   { fleet, now }: FaultParts,
   rampUp: RampUp,
-  write: (change: Partial<RampUpRow>) => Promise<void>,
+  write: (change: Partial<RampUp>) => Promise<void>,
 ): Promise<string | undefined> => {
   const [lost] = listLostCells(fleet, rampUp)
   const { lostSince } = rampUp
   if (lost === undefined) {
-    if (lostSince !== undefined) await write({ lost_since: null })
+    if (lostSince !== undefined) await write({ lostSince: undefined })
     return undefined
   }
-  if (lostSince === undefined) await write({ lost_since: now() })
+  if (lostSince === undefined) await write({ lostSince: now() })
   else if (now() - lostSince > LOST_MS) return `${lost} no longer serves requests`
   throw createRetry(`waiting for ${lost}, which serves no requests`)
 }

@@ -5,8 +5,8 @@ import { JobError } from '../../kernel/queue/job-error.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { RampUpRow } from './ramp-up.table.ts'
-import { type RampUp, type RampUpState, rampUpOf } from './ramp-up.ts'
+import { rampUpTable } from './ramp-up.table.ts'
+import type { RampUp, RampUpState } from './ramp-up.ts'
 
 const LOOK_SECONDS = 1
 
@@ -27,7 +27,7 @@ export const takeRampUp = ({ free }: Ledger, id: string, job: Job): Promise<Ramp
       .returningAll()
       .executeTakeFirst()
     if (row === undefined) throw createLostError()
-    return rampUpOf(row)
+    return rampUpTable.read(row)
   })
 
 /** True while a ramp-up has not ended. */
@@ -44,11 +44,11 @@ const changeHeld = async (
   trx: Transaction<LedgerTables>,
   { id }: Pick<RampUp, 'id'>,
   { fence }: Job,
-  change: Partial<RampUpRow>,
+  change: Partial<RampUp>,
 ): Promise<void> => {
   let query = trx
     .updateTable('ramp_ups')
-    .set(change)
+    .set(rampUpTable.writeSome(change))
     .where('id', '=', id)
     .where('fence', '=', fence)
     .where('ended_at', 'is', null)
@@ -71,20 +71,20 @@ export const updateRampUp = (
   { free }: Ledger,
   rampUp: Pick<RampUp, 'id'>,
   job: Job,
-  change: Partial<RampUpRow>,
+  change: Partial<RampUp>,
   now: number,
-): Promise<void> => free.write(trx => changeHeld(trx, rampUp, job, { ...change, changed_at: now }))
+): Promise<void> => free.write(trx => changeHeld(trx, rampUp, job, { ...change, changedAt: now }))
 
 /** Ends a ramp-up, audited. */
 export const endRampUp = (
   { ledger, now }: { ledger: Ledger; now: () => number },
   rampUp: RampUp,
   job: Job,
-  { state, reason = null }: { state: RampUpState; reason?: string | null },
+  { state, reason }: { state: RampUpState; reason?: string },
 ): Promise<void> =>
   ledger.sealed.write(async trx => {
     const at = now()
-    await changeHeld(trx, rampUp, job, { state, reason, ended_at: at, changed_at: at })
+    await changeHeld(trx, rampUp, job, { state, reason, endedAt: at, changedAt: at })
     await appendAudit(trx, {
       ...actorOf(rampUp),
       at,
@@ -92,7 +92,7 @@ export const endRampUp = (
       action: 'rampup.end',
       subject: rampUp.id,
       outcome: 'done',
-      details: { state, reason },
+      details: { state, reason: reason ?? null },
     })
   })
 

@@ -1,8 +1,8 @@
-import * as z from 'zod'
 import {
   flag,
   integer,
   json,
+  oneOf,
   optional,
   real,
   reference,
@@ -10,6 +10,7 @@ import {
   time,
 } from '../../kernel/store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { RAMP_UP_STATES, StartedPlan } from './ramp-up.ts'
 
 /** One ramp-up of settings in stages. Times are Unix milliseconds. */
 export const rampUpTable = defineTable('ramp_ups', {
@@ -19,10 +20,10 @@ export const rampUpTable = defineTable('ramp_ups', {
     key_id: text(),
     request_id: text(),
     job_id: text(),
-    state: text(),
+    state: oneOf(RAMP_UP_STATES),
     reason: optional(text()),
     /** The approved plan, and the settings of its cells before. */
-    plan_json: json(z.unknown()),
+    plan_json: json(StartedPlan),
     /** Stage in progress, from 0. */
     stage: integer(),
     stage_began_at: time(),
@@ -32,7 +33,7 @@ export const rampUpTable = defineTable('ramp_ups', {
     lost_since: optional(time()),
     /** Failed requests on the cells in the hour before, in percent; null until the first look. */
     errors_before_percent: optional(real()),
-    /** 1 once a person has asked to abort it. */
+    /** True once a person has asked to abort it. */
     aborted: flag(),
     /** Fence of the job's claim that may write; only grows. */
     fence: integer(),

@@ -8,7 +8,8 @@ import { isRoutable } from '../cells/cell.ts'
 import type { Fleet } from '../cells/fleet.ts'
 import { readCellConfigs } from '../control/config-store.ts'
 import type { Configs } from '../control/configs.ts'
-import { planStages, type RampUp, type RampUpPlan, rampUpOf } from './ramp-up.ts'
+import { rampUpTable } from './ramp-up.table.ts'
+import { planStages, type RampUp, type RampUpPlan } from './ramp-up.ts'
 import type { RampUpConfig } from './rampup-config.ts'
 
 export const RAMP_UP = 'ramp-up'
@@ -72,29 +73,27 @@ export class RampUps {
     const before = Object.fromEntries([...own].map(([name, { document }]) => [name, document]))
     const id = newId('ramp', now())
     const job = await queue.addWithin(trx, { kind: RAMP_UP, payload: { id }, tenantId })
-    await trx
-      .insertInto('ramp_ups')
-      .values({
-        id,
-        tenant_id: tenantId,
-        key_id: keyId,
-        request_id: requestId,
-        job_id: job.id,
-        state: 'running',
-        reason: null,
-        plan_json: JSON.stringify({ ...plan, before }),
-        stage: 0,
-        stage_began_at: now(),
-        held_since: null,
-        lost_since: null,
-        errors_before_percent: null,
-        aborted: 0,
-        fence: 0,
-        created_at: now(),
-        changed_at: now(),
-        ended_at: null,
-      })
-      .execute()
+    const rampUp: RampUp = {
+      id,
+      tenantId,
+      keyId,
+      requestId,
+      jobId: job.id,
+      state: 'running',
+      reason: undefined,
+      plan: { ...plan, before },
+      stage: 0,
+      stageBeganAt: now(),
+      heldSince: undefined,
+      lostSince: undefined,
+      errorsBeforePercent: undefined,
+      aborted: false,
+      fence: 0,
+      createdAt: now(),
+      changedAt: now(),
+      endedAt: undefined,
+    }
+    await trx.insertInto('ramp_ups').values(rampUpTable.write(rampUp)).execute()
     const about = { tenant: tenantId, action: 'rampup.start', subject: id }
     await appendAudit(trx, { actor, requestId, at: now(), ...about, outcome: 'done' })
     return id
@@ -112,7 +111,7 @@ export class RampUps {
       .where('tenant_id', '=', tenantId)
       .orderBy('created_at', 'desc')
       .executeTakeFirst()
-    return row && rampUpOf(row)
+    return row && rampUpTable.read(row)
   }
 
   /** Asks the running ramp-up of a tenant to restore the earlier settings. Throws `conflict`. */
@@ -121,7 +120,7 @@ export class RampUps {
     await ledger.sealed.write(async trx => {
       const row = await trx
         .updateTable('ramp_ups')
-        .set({ aborted: 1, changed_at: now() })
+        .set(rampUpTable.writeSome({ aborted: true, changedAt: now() }))
         .where('tenant_id', '=', tenantId)
         .where('ended_at', 'is', null)
         .returning('id')

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { stringify } from 'yaml'
 import { configKeyOf, readConfigs } from '../../../coordinator/fleet/control/config-store.ts'
-import { type RampUp, rampUpOf } from '../../../coordinator/fleet/rampup/ramp-up.ts'
+import { rampUpTable } from '../../../coordinator/fleet/rampup/ramp-up.table.ts'
+import type { RampUp } from '../../../coordinator/fleet/rampup/ramp-up.ts'
 import type { Store } from '../../../coordinator/kernel/store/store.ts'
 import { createApiCaller } from '../../support/device-fleet.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -137,7 +138,7 @@ const start = async (set: ReplicaSet, cells: number): Promise<string> => {
 
 const readRampUp = async ({ ledger }: Pick<Store, 'ledger'>, id: string): Promise<RampUp> => {
   const query = ledger.read.selectFrom('ramp_ups').selectAll().where('id', '=', id)
-  return rampUpOf(await query.executeTakeFirstOrThrow())
+  return rampUpTable.read(await query.executeTakeFirstOrThrow())
 }
 
 /** The process goes on in the middle of what it did, while the other one has the ramp-up. */

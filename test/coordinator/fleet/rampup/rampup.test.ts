@@ -300,7 +300,7 @@ t.test('an abort during the last look is not overwritten by its end', async t =>
     return show(cellId)
   }
   t.not(await look(id, 1, { configs: { ...configs, show: showAndAbort } }), 'ended')
-  t.match(await latest(), { state: 'running', isAborted: true })
+  t.match(await latest(), { state: 'running', aborted: true })
   t.equal(await look(id), 'ended')
   t.match(await latest(), { state: 'aborted' })
   t.strictSame(await documentOf('a'), {})

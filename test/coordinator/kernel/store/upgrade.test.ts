@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { createUsage } from '../../../../coordinator/access/quota/usage.ts'
 import { queryUsage } from '../../../../coordinator/access/quota/usage-query.ts'
 import { flowRunTable } from '../../../../coordinator/agents/flows/flow-run.table.ts'
-import { rampUpOf } from '../../../../coordinator/fleet/rampup/ramp-up.ts'
+import { rampUpTable } from '../../../../coordinator/fleet/rampup/ramp-up.table.ts'
 import type { StoreEngine } from '../../../../coordinator/kernel/store/engine.ts'
 import { ledgerMigrations } from '../../../../coordinator/kernel/store/migrations.ts'
 import type { StorePlace } from '../../../../coordinator/kernel/store/place.ts'
@@ -97,7 +97,9 @@ const testFlowTables = async (
       .insertInto('flow_runs')
       .values({ ...common, ...times, ...run, state: 'queued' })
       .execute()
-    const stage = { stage: 0, stage_began_at: 1, held_since: null, aborted: 0, plan_json: '{}' }
+    const limits = { apply_seconds: 1, hold_seconds: 1, error_rise_percent: 1, min_requests: 1 }
+    const plan_json = JSON.stringify({ document: {}, stages: [], before: {}, ...limits })
+    const stage = { stage: 0, stage_began_at: 1, held_since: null, aborted: 0, plan_json }
     const health = { lost_since: 1e13, errors_before_percent: 12.25 }
     await trx
       .insertInto('ramp_ups')
@@ -106,7 +108,7 @@ const testFlowTables = async (
     const rows = await trx.selectFrom('flow_runs').selectAll().execute()
     t.match(rows.map(flowRunTable.read), [{ id: 'run_1', createdAt: 1e13 }])
     const rampUps = await trx.selectFrom('ramp_ups').selectAll().execute()
-    t.match(rampUps.map(rampUpOf), [{ lostSince: 1e13, errorsBeforePercent: 12.25 }])
+    t.match(rampUps.map(rampUpTable.read), [{ lostSince: 1e13, errorsBeforePercent: 12.25 }])
   })
 }
 
