@@ -2,7 +2,9 @@ import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 import type { Trx } from './asking.ts'
 import { auditOf } from './audit-of.ts'
-import { columnsOf, readRequest, voteRowOf } from './rows.ts'
+import { gateRequestTable } from './gate-request.table.ts'
+import { gateVoteTable } from './gate-vote.table.ts'
+import { readRequest } from './rows.ts'
 import type { RequestChange } from './rules.ts'
 
 /** Writes one change of a request with its audit row; returns the changed request. */
@@ -13,9 +15,13 @@ export const applyChange = async (
   entry: Actor & { at: number },
 ): Promise<GateRequest> => {
   const { id } = request
-  if (change.vote !== undefined)
-    await trx.insertInto('gate_votes').values(voteRowOf(id, change.vote)).execute()
-  await trx.updateTable('gate_requests').set(columnsOf(change)).where('id', '=', id).execute()
+  const { vote, ...fields } = change
+  if (vote !== undefined) {
+    const row = gateVoteTable.write({ ...vote, requestId: id, roles: [...vote.roles] })
+    await trx.insertInto('gate_votes').values(row).execute()
+  }
+  const set = gateRequestTable.writeSome(fields)
+  await trx.updateTable('gate_requests').set(set).where('id', '=', id).execute()
   await appendAudit(trx, { ...entry, ...auditOf(request, change) })
   return readRequest(trx, id, 'all')
 }

@@ -1,7 +1,9 @@
 import type { Kysely } from 'kysely'
-import type { GateRequest, RequestState, Vote } from '../../kernel/declaration/gate-request.ts'
+import type { GateRequest, Vote } from '../../kernel/declaration/gate-request.ts'
 import type { Scope } from '../../kernel/store/scope.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import { gateRequestTable } from './gate-request.table.ts'
+import { gateVoteTable } from './gate-vote.table.ts'
 
 /** Decisions on a request and its use, without the plan, which may be large. */
 export type DecidedRequest = Pick<
@@ -36,17 +38,9 @@ export const readDecided = async (
     db,
     rows.map(({ id }) => id),
   )
-  return rows.map(row => ({
-    id: row.id,
-    gateId: row.gate_id,
-    policyHash: row.policy_hash,
-    requesterId: row.requester_id,
-    state: row.state as RequestState,
-    createdAt: row.created_at,
-    consumedAt: row.consumed_at ?? undefined,
-    approvalExpiresAt: row.approval_expires_at ?? undefined,
-    votes: votes.get(row.id) ?? [],
-  }))
+  return rows
+    .map(gateRequestTable.readSome)
+    .map(request => ({ ...request, votes: votes.get(request.id) ?? [] }))
 }
 
 const votesOn = async (
@@ -61,10 +55,7 @@ const votesOn = async (
     .where('request_id', 'in', ids)
     .orderBy('at')
     .execute()
-  for (const row of rows) {
-    const { person_id: personId, key_id: keyId, decision, at } = row
-    const vote = { personId, keyId, roles: JSON.parse(row.roles_json), decision, at }
-    votes.set(row.request_id, [...(votes.get(row.request_id) ?? []), vote])
-  }
+  for (const { requestId, ...vote } of rows.map(gateVoteTable.readSome))
+    votes.set(requestId, [...(votes.get(requestId) ?? []), vote])
   return votes
 }

@@ -1,8 +1,8 @@
-import * as z from 'zod'
-import { json, optional, reference, text, time } from '../../kernel/store/columns.ts'
+import { REQUEST_STATES } from '../../kernel/declaration/gate-request.ts'
+import { anyJson, oneOf, optional, reference, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
 
-/** One request at a gate; `coordinator/access/gates/request.ts` says what its columns mean. */
+/** One request at a gate; `kernel/declaration/gate-request.ts` says what its columns mean. */
 export const gateRequestTable = defineTable('gate_requests', {
   columns: {
     id: text(),
@@ -13,11 +13,11 @@ export const gateRequestTable = defineTable('gate_requests', {
     /** Subject of the request; a newer request of the same person about it supersedes this one. */
     subject: text(),
     summary: text(),
-    plan_json: json(z.unknown()),
+    plan_json: anyJson(),
     plan_hash: text(),
     policy_hash: text(),
-    evidence_json: json(z.unknown()),
-    state: text(),
+    evidence_json: anyJson(),
+    state: oneOf(REQUEST_STATES),
     reason: optional(text()),
     created_at: time(),
     expires_at: time(),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { json, oneOf, reference, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Vote of one person on one request. */
 export const gateVoteTable = defineTable('gate_votes', {
@@ -9,14 +9,12 @@ export const gateVoteTable = defineTable('gate_votes', {
     person_id: text(),
     decision: oneOf(['approve', 'reject']),
     key_id: text(),
-    roles_json: json(z.unknown()),
+    roles_json: json(z.array(z.string())),
     reason: text(),
     at: time(),
   },
   key: ['request_id', 'person_id', 'decision'],
 })
-
-export type GateVoteRow = RowOf<typeof gateVoteTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

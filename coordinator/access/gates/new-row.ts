@@ -6,6 +6,7 @@ import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
 import type { NewRequest, Trx } from './asking.ts'
 import type { GateDefinition } from './definition.ts'
+import type { GateRequestRow } from './gate-request.table.ts'
 import { canonical, planHash } from './plan-hash.ts'
 import { requestEnd, stateAt } from './request.ts'
 import { readRequests } from './rows.ts'
@@ -16,7 +17,7 @@ export const createRequestRow = (
   { person, tenantId }: Caller,
   rules: GateDefinition,
   now: number,
-) => {
+): GateRequestRow => {
   const hashed = planHash(plan)
   return {
     id: newId('gate', now),
@@ -39,10 +40,13 @@ export const createRequestRow = (
     consumed_at: null,
   }
 }
-type NewRow = ReturnType<typeof createRequestRow>
 
 /** Pending or usable requests of the same person about the same subject. */
-export const openRequests = async (trx: Trx, row: NewRow, now: number): Promise<GateRequest[]> => {
+export const openRequests = async (
+  trx: Trx,
+  row: GateRequestRow,
+  now: number,
+): Promise<GateRequest[]> => {
   const found = await readRequests(
     trx,
     {
@@ -63,7 +67,7 @@ export const openRequests = async (trx: Trx, row: NewRow, now: number): Promise<
  */
 const MAX_WAITING = 100
 
-export const requireRoom = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
+export const requireRoom = async (trx: Trx, row: GateRequestRow, now: number): Promise<void> => {
   const waiting = await countMatchingRows(
     trx
       .selectFrom('gate_requests')
@@ -76,7 +80,7 @@ export const requireRoom = async (trx: Trx, row: NewRow, now: number): Promise<v
     throw new ShoalError('conflict', `${waiting} requests of yours wait already; withdraw some`)
 }
 
-export const isSame = (one: GateRequest, row: NewRow): boolean =>
+export const isSame = (one: GateRequest, row: GateRequestRow): boolean =>
   one.planHash === row.plan_hash && one.policyHash === row.policy_hash
 
 /**
@@ -86,7 +90,11 @@ export const isSame = (one: GateRequest, row: NewRow): boolean =>
 const MAX_A_DAY = 1000
 
 /** Counts by id: ids begin with their time, so requests of the last day have greater ids. */
-export const requireFewToday = async (trx: Trx, row: NewRow, now: number): Promise<void> => {
+export const requireFewToday = async (
+  trx: Trx,
+  row: GateRequestRow,
+  now: number,
+): Promise<void> => {
   const made = await countMatchingRows(
     trx
       .selectFrom('gate_requests')
@@ -99,7 +107,7 @@ export const requireFewToday = async (trx: Trx, row: NewRow, now: number): Promi
     throw new ShoalError('conflict', `you have asked ${made} times at ${row.gate_id} in a day`)
 }
 
-export const toRequestAudit = (row: NewRow) => ({
+export const toRequestAudit = (row: GateRequestRow) => ({
   tenant: row.tenant_id,
   action: 'gate.request',
   subject: row.id,

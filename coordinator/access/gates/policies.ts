@@ -5,7 +5,7 @@ import { shareRuns } from '../../kernel/base/share-runs.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { Trx } from './asking.ts'
 import type { Gates } from './definition.ts'
-import type { PolicyRow } from './policy.table.ts'
+import { type PolicyRow, policyTable } from './policy.table.ts'
 import { loadPolicy, type Policy, policyOf } from './policy.ts'
 import { newestNumber, newestPolicy, policySourceOf } from './policy-store.ts'
 import { isEarlierPolicy, listMissingRules, shippedPolicy } from './shipped-policies.ts'
@@ -127,7 +127,7 @@ const toPolicyInForce = (
   }
   const { number, hash } = row
   const name = `policy ${number} of the ledger (shoal-coordinator policy accept takes the configured one)`
-  const policy = policyOf(JSON.parse(row.document_json), gates, name)
+  const policy = policyOf(policyTable.read(row).document, gates, name)
   if (policy.hash !== hash)
     throw new ShoalError('config_invalid', `${name}: it is not the one that was kept`)
   return { ...policy, number, source: policySourceOf(row), row }

@@ -1,5 +1,4 @@
-import * as z from 'zod'
-import { integer, json, optional, reference, text, time } from '../../kernel/store/columns.ts'
+import { anyJson, integer, optional, reference, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** One policy that took the place of another. Rows are never changed; the newest one holds. */
@@ -10,7 +9,7 @@ export const policyTable = defineTable('policies', {
     /** Version that the policy states in its document. */
     version: text(),
     hash: text(),
-    document_json: json(z.unknown()),
+    document_json: anyJson(),
     /** Hash of the policy that this one replaced. */
     replaced_hash: text(),
     /** Hash of the configured policy at the time this one took effect. */

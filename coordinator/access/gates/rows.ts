@@ -1,12 +1,11 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
-import type { GateRequest, RequestState, Vote } from '../../kernel/declaration/gate-request.ts'
+import type { GateRequest, RequestState } from '../../kernel/declaration/gate-request.ts'
 import { countAll } from '../../kernel/store/count.ts'
 import { isInScope, type Scope } from '../../kernel/store/scope.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { GateRequestRow } from './gate-request.table.ts'
-import type { GateVoteRow } from './gate-vote.table.ts'
-import type { RequestChange } from './rules.ts'
+import { type GateRequestRow, gateRequestTable } from './gate-request.table.ts'
+import { gateVoteTable } from './gate-vote.table.ts'
 
 /** A transaction or the reading connection. */
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
@@ -78,66 +77,11 @@ const withVotes = async (db: Reader, rows: readonly GateRequestRow[]): Promise<G
     .where('request_id', 'in', ids)
     .orderBy('at')
     .execute()
-  return rows.map(row =>
-    requestOf(
-      row,
-      votes.filter(vote => vote.request_id === row.id),
-    ),
-  )
+  return rows.map(gateRequestTable.read).map(request => ({
+    ...request,
+    votes: votes
+      .filter(vote => vote.request_id === request.id)
+      .map(gateVoteTable.read)
+      .map(({ requestId: _, ...vote }) => vote),
+  }))
 }
-
-const requestOf = (row: GateRequestRow, votes: readonly GateVoteRow[]): GateRequest => ({
-  id: row.id,
-  gateId: row.gate_id,
-  tenantId: row.tenant_id,
-  requesterId: row.requester_id,
-  requesterKeyId: row.requester_key_id,
-  subject: row.subject,
-  summary: row.summary,
-  plan: JSON.parse(row.plan_json),
-  planHash: row.plan_hash,
-  policyHash: row.policy_hash,
-  evidence: JSON.parse(row.evidence_json),
-  state: row.state as RequestState,
-  reason: row.reason ?? undefined,
-  createdAt: row.created_at,
-  expiresAt: row.expires_at,
-  approvedAt: row.approved_at ?? undefined,
-  approvalExpiresAt: row.approval_expires_at ?? undefined,
-  consumedAt: row.consumed_at ?? undefined,
-  votes: votes.map(voteOf),
-})
-
-const voteOf = (row: GateVoteRow): Vote => ({
-  personId: row.person_id,
-  keyId: row.key_id,
-  roles: JSON.parse(row.roles_json),
-  decision: row.decision,
-  at: row.at,
-  reason: row.reason,
-})
-
-/** Columns that a change may set. */
-export const columnsOf = ({
-  state,
-  reason,
-  approvedAt,
-  approvalExpiresAt,
-  consumedAt,
-}: RequestChange): Partial<GateRequestRow> => ({
-  state,
-  ...(reason === undefined ? {} : { reason }),
-  ...(approvedAt === undefined ? {} : { approved_at: approvedAt }),
-  ...(approvalExpiresAt === undefined ? {} : { approval_expires_at: approvalExpiresAt }),
-  ...(consumedAt === undefined ? {} : { consumed_at: consumedAt }),
-})
-
-export const voteRowOf = (requestId: string, vote: Vote): GateVoteRow => ({
-  request_id: requestId,
-  person_id: vote.personId,
-  decision: vote.decision,
-  key_id: vote.keyId,
-  roles_json: JSON.stringify(vote.roles),
-  reason: vote.reason,
-  at: vote.at,
-})

@@ -1,5 +1,7 @@
 import * as z from 'zod'
-import { flag, json, optional, reference, text, time } from '../../kernel/store/columns.ts'
+import { TIER_NAMES } from '../../../shared/catalogue.ts'
+import { KEY_KINDS, ROLES } from '../../kernel/declaration/key.ts'
+import { flag, json, oneOf, optional, reference, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 export const keyTable = defineTable('keys', {
@@ -10,17 +12,17 @@ export const keyTable = defineTable('keys', {
     previous_digest: optional(text()),
     tenant_id: reference('tenants'),
     /** Tenants beside `tenant_id` the key may act for. */
-    further_tenants_json: json(z.unknown()),
+    further_tenants_json: json(z.array(z.string())),
     person_id: reference('persons'),
-    tier: text(),
-    roles_json: json(z.unknown()),
-    kind: text(),
+    tier: oneOf(TIER_NAMES),
+    roles_json: json(z.array(z.enum(ROLES))),
+    kind: oneOf(KEY_KINDS),
     label: text(),
     created_at: time(),
     expires_at: optional(time()),
     revoked_at: optional(time()),
     last_used_at: optional(time()),
-    /** 1 for a key whose inference requests are refused for fields that nobody reads. */
+    /** True for a key whose inference requests are refused for fields that nobody reads. */
     strict: optional(flag()),
   },
   key: ['id'],

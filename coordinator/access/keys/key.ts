@@ -1,12 +1,7 @@
 import type * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import {
-  type Key,
-  type KeyKind,
-  type KeySpec,
-  OPERATOR_ROLES,
-} from '../../kernel/declaration/key.ts'
-import type { KeyRow } from './key.table.ts'
+import { type Key, type KeySpec, OPERATOR_ROLES } from '../../kernel/declaration/key.ts'
+import { type KeyRow, keyTable } from './key.table.ts'
 
 export const isOperator = ({ roles }: Pick<Key, 'roles'>): boolean =>
   roles.some(role => (OPERATOR_ROLES as readonly string[]).includes(role))
@@ -43,42 +38,38 @@ export const createKeyEndedError = (): ShoalError =>
   new ShoalError('auth_required', 'the key is not valid any more')
 
 /** Public part of a key; its secret is not stored. */
-export const toKey = (row: KeyRow): Key => ({
-  id: row.id,
-  tenantId: row.tenant_id,
-  furtherTenants: JSON.parse(row.further_tenants_json),
-  personId: row.person_id,
-  tier: row.tier as Key['tier'],
-  roles: JSON.parse(row.roles_json),
-  kind: row.kind as KeyKind,
-  label: row.label,
-  ...(row.strict === 1 && { strict: true }),
-  createdAt: row.created_at,
-  ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
-  ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
-  ...(row.last_used_at === null ? {} : { lastUsedAt: row.last_used_at }),
-})
+export const toKey = (row: KeyRow): Key => {
+  const { digest: _, previousDigest: __, strict, ...stored } = keyTable.read(row)
+  const { expiresAt, revokedAt, lastUsedAt, ...key } = stored
+  return {
+    ...key,
+    ...(strict && { strict }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(revokedAt !== undefined && { revokedAt }),
+    ...(lastUsedAt !== undefined && { lastUsedAt }),
+  }
+}
 
 export const createKeyRow = (
   id: string,
   digest: string,
   spec: z.output<typeof KeySpec>,
   now: number,
-) =>
-  ({
+): KeyRow =>
+  keyTable.write({
     id,
     digest,
-    previous_digest: null,
-    tenant_id: spec.tenantId,
-    further_tenants_json: JSON.stringify(spec.furtherTenants),
-    person_id: spec.personId,
+    previousDigest: undefined,
+    tenantId: spec.tenantId,
+    furtherTenants: spec.furtherTenants,
+    personId: spec.personId,
     tier: spec.tier,
-    roles_json: JSON.stringify(spec.roles),
+    roles: spec.roles,
     kind: spec.kind,
     label: spec.label,
-    created_at: now,
-    expires_at: spec.expiresAt ?? null,
-    revoked_at: null,
-    last_used_at: null,
-    strict: spec.strict ? 1 : null,
-  }) satisfies KeyRow
+    createdAt: now,
+    expiresAt: spec.expiresAt,
+    revokedAt: undefined,
+    lastUsedAt: undefined,
+    strict: spec.strict || undefined,
+  })

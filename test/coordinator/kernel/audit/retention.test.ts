@@ -190,7 +190,7 @@ t.test('the retention of the audit', async t => {
     pass(300 * DAY_MS)
     await running.nextRound()
     t.equal(await countTestRows(store), 1)
-    const over = { state: 'expired' }
+    const over = { state: 'expired' } as const
     await store.ledger.sealed.write(trx => trx.updateTable('gate_requests').set(over).execute())
     pass(DAY_MS)
     await running.nextRound()
@@ -211,7 +211,7 @@ const openRequest = (created_at: number) => ({
   plan_hash: 'h',
   policy_hash: 'h',
   evidence_json: 'null',
-  state: 'pending',
+  state: 'pending' as const,
   reason: null,
   created_at,
   expires_at: 9e15,

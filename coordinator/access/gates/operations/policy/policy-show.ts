@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import { policyTable } from '../../policy.table.ts'
 import { NOBODY, PolicyRecord, toPolicyRecord } from './policy-view.ts'
 
 export default defineOperation({
@@ -70,5 +71,5 @@ const findPolicy = async (number: number | undefined, { policies }: Context) => 
   }
   const row = await policies.findByNumber(number)
   if (row === undefined) throw new ShoalError('not_found', `no policy ${number}`)
-  return { ...toPolicyRecord(row), document: JSON.parse(row.document_json) }
+  return { ...toPolicyRecord(row), document: policyTable.read(row).document }
 }
