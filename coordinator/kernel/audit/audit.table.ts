@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { integer, json, optional, text, time } from '../store/columns.ts'
+import { integer, json, oneOf, optional, text, time } from '../store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
 
 /** One link of the hash chain; see `coordinator/kernel/audit/chain.ts`. */
@@ -11,8 +11,8 @@ export const auditTable = defineTable('audit', {
     tenant: optional(text()),
     action: text(),
     subject: text(),
-    outcome: text(),
-    details_json: json(z.unknown()),
+    outcome: oneOf(['done', 'refused']),
+    details_json: json(z.record(z.string(), z.json())),
     request_id: optional(text()),
     prev: text(),
     hash: text(),

@@ -4,7 +4,7 @@ import { takeNumbers } from '../store/sequences.ts'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { CloudEvent, EventDraft } from './bus.ts'
-import type { EventRow } from './event.table.ts'
+import { type EventRow, eventTable } from './event.table.ts'
 
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
@@ -57,5 +57,5 @@ export const eventOf = (row: EventRow): CloudEvent => ({
   type: row.type,
   ...(row.subject === null ? {} : { subject: row.subject }),
   time: new Date(row.at).toISOString(),
-  data: JSON.parse(row.data_json),
+  data: eventTable.columns.data_json.read(row.data_json),
 })

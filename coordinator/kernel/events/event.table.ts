@@ -1,5 +1,4 @@
-import * as z from 'zod'
-import { integer, json, optional, text, time } from '../store/columns.ts'
+import { anyJson, integer, optional, text, time } from '../store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
 
 /** An event; the newest ones are kept for readers that come back. */
@@ -12,7 +11,7 @@ export const eventTable = defineTable('events', {
     source: text(),
     subject: optional(text()),
     at: time(),
-    data_json: json(z.unknown()),
+    data_json: anyJson(),
   },
   key: ['seq'],
 })

@@ -1,8 +1,9 @@
-import { type Selectable, sql, type Transaction } from 'kysely'
+import { sql, type Transaction } from 'kysely'
+import type { RowOf } from '../store/define-table.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import type { JobRow } from './job.table.ts'
-import { type Job, jobOf } from './job.ts'
+import { jobTable } from './job.table.ts'
+import type { Job } from './job.ts'
 import type { JobKind } from './job-kind.ts'
 import { sortLane, wakeLane } from './job-lanes.ts'
 
@@ -28,7 +29,7 @@ export const claimJobs = async (
 ): Promise<ClaimedJobs> => {
   const lossCount = kind.countsLosses === false ? 0 : 1
   // materialized, so that the rows are chosen and locked once
-  const claim = sql<Selectable<JobRow>>`
+  const claim = sql<RowOf<typeof jobTable>>`
     with due as materialized (
       select seq from jobs where kind = ${kind.kind} and state in ('queued', 'running')
         and due_at <= ${now} order by priority desc, seq limit ${limit} ${skipLocked})
@@ -38,7 +39,7 @@ export const claimJobs = async (
     where due_at <= ${now} and seq in (select seq from due)
     returning *`
   const { rows } = await free.write(trx => claim.execute(trx))
-  const jobs = rows.toSorted((a, b) => b.priority - a.priority || a.seq - b.seq).map(jobOf)
+  const jobs = rows.toSorted((a, b) => b.priority - a.priority || a.seq - b.seq).map(jobTable.read)
   return {
     taken: jobs.filter(({ attempts, maxAttempts }) => attempts <= maxAttempts),
     givenUp: jobs.filter(({ attempts, maxAttempts }) => attempts > maxAttempts),

@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { countAll, sumOf } from '../store/count.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import type { JobRow } from './job.table.ts'
-import { type Job, type JobState, jobOf } from './job.ts'
+import { jobTable } from './job.table.ts'
+import type { Job, JobState } from './job.ts'
 
 /** Jobs of one tenant, and those that belong to the whole service. */
 export interface JobScope {
@@ -25,9 +25,9 @@ export const readJob = async (
   db: Kysely<LedgerTables>,
   id: string,
   { tenantId }: JobScope,
-): Promise<JobRow> => {
+): Promise<Job> => {
   const row = await db.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst()
-  if (row !== undefined && (row.tenant_id ?? tenantId) === tenantId) return row
+  if (row !== undefined && (row.tenant_id ?? tenantId) === tenantId) return jobTable.read(row)
   throw new ShoalError('not_found', `no job ${id}`)
 }
 
@@ -43,7 +43,7 @@ export const readJobs = async (
   if (project !== undefined) query = query.where('project', '=', project)
   if (team !== undefined) query = query.where('team', '=', team)
   if (before !== undefined) query = query.where('seq', '<', (await readJob(db, before, scope)).seq)
-  return (await query.execute()).map(jobOf)
+  return (await query.execute()).map(jobTable.read)
 }
 
 export interface BoardLine {
@@ -75,7 +75,7 @@ export const readBoard = async (
     .orderBy('kind')
     .orderBy('state')
     .execute()
-  return rows.map(row => ({ ...row, state: row.state as JobState }))
+  return rows
 }
 
 const selectVisible = (db: Kysely<LedgerTables>, { tenantId }: JobScope) =>

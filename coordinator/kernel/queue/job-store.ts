@@ -4,8 +4,8 @@ import { DAY_MS } from '../../../shared/time.ts'
 import { nextSequence } from '../store/sequences.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import type { JobRow } from './job.table.ts'
-import { type Job, jobOf } from './job.ts'
+import { jobTable } from './job.table.ts'
+import type { Job } from './job.ts'
 import type { JobKind, JobKinds } from './job-kind.ts'
 import { NEVER, openInLane } from './job-lanes.ts'
 
@@ -32,14 +32,16 @@ export const addJob = async (
   now: number,
 ): Promise<{ job: Job; added: boolean }> => {
   const known = job.onceKey === undefined ? undefined : await sameJob(trx, job.kind, job.onceKey)
-  if (known !== undefined) return { job: jobOf(known), added: false }
-  const row = await rowOf(trx, kind, job, now)
-  await trx.insertInto('jobs').values(row).execute()
-  return { job: jobOf(row), added: true }
+  if (known !== undefined) return { job: known, added: false }
+  const added = await createJob(trx, kind, job, now)
+  await trx.insertInto('jobs').values(jobTable.write(added)).execute()
+  return { job: added, added: true }
 }
 
-export const findJob = (trx: Trx, id: string): Promise<JobRow | undefined> =>
-  trx.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst()
+export const findJob = async (trx: Trx, id: string): Promise<Job | undefined> => {
+  const row = await trx.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && jobTable.read(row)
+}
 
 /** Makes jobs due that wait for their time; those of a lane wait for the jobs before them. */
 export const hastenJobs = async (trx: Trx, ids: readonly string[], now: number): Promise<void> => {
@@ -53,15 +55,17 @@ export const hastenJobs = async (trx: Trx, ids: readonly string[], now: number):
     .execute()
 }
 
-const sameJob = (trx: Trx, kind: string, onceKey: string): Promise<JobRow | undefined> =>
-  trx
+const sameJob = async (trx: Trx, kind: string, onceKey: string): Promise<Job | undefined> => {
+  const row = await trx
     .selectFrom('jobs')
     .selectAll()
     .where('kind', '=', kind)
     .where('once_key', '=', onceKey)
     .executeTakeFirst()
+  return row && jobTable.read(row)
+}
 
-const rowOf = async (trx: SealedTrx, kind: JobKind, job: NewJob, now: number): Promise<JobRow> => {
+const createJob = async (trx: SealedTrx, kind: JobKind, job: NewJob, now: number): Promise<Job> => {
   const notBefore = job.notBefore ?? now
   const waits = job.lane !== undefined && (await openInLane(trx, job.lane, 1)) > 0
   const payload: unknown = kind.payload.parse(job.payload)
@@ -70,25 +74,25 @@ const rowOf = async (trx: SealedTrx, kind: JobKind, job: NewJob, now: number): P
     seq: await nextSequence(trx, 'jobs'),
     id: newId('job', now),
     kind: job.kind,
-    tenant_id: job.tenantId ?? null,
+    tenantId: job.tenantId,
     project,
-    team: team ?? null,
-    payload_json: JSON.stringify(payload),
+    team,
+    payload,
     priority: job.priority ?? 5,
-    cost_cents: costCents,
-    lane: job.lane ?? null,
+    costCents,
+    lane: job.lane,
     state: 'queued',
-    not_before: notBefore,
-    due_at: waits ? NEVER : notBefore,
+    notBefore,
+    dueAt: waits ? NEVER : notBefore,
     attempts: 0,
-    max_attempts: kind.maxAttempts,
-    worker: null,
+    maxAttempts: kind.maxAttempts,
+    worker: undefined,
     fence: 0,
-    reason: null,
-    once_key: job.onceKey ?? null,
-    created_at: now,
-    changed_at: now,
-    ended_at: null,
+    reason: undefined,
+    onceKey: job.onceKey,
+    createdAt: now,
+    changedAt: now,
+    endedAt: undefined,
   }
 }
 

@@ -1,6 +1,6 @@
-import * as z from 'zod'
-import { integer, json, optional, reference, text, time } from '../store/columns.ts'
+import { anyJson, integer, oneOf, optional, reference, text, time } from '../store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
+import { JOB_STATES } from './job.ts'
 
 /** Job of the queue; the row is kept for some time after the job ends. */
 export const jobTable = defineTable('jobs', {
@@ -13,20 +13,21 @@ export const jobTable = defineTable('jobs', {
     tenant_id: optional(reference('tenants')),
     project: optional(text()),
     team: optional(text()),
-    payload_json: json(z.unknown()),
+    payload_json: anyJson(),
     /** 0 to 9; higher ones go first. */
     priority: integer(),
     /** Expected cost, in hundredths of a euro. */
     cost_cents: integer(),
     /** Jobs of one lane are done one after another, in their order. */
     lane: optional(text()),
-    state: text(),
+    state: oneOf(JOB_STATES),
     not_before: time(),
     /**
      * Earliest time at which a worker may claim the job: `not_before` while it is queued, the end of
      * the lease while it runs, and never while another job of its lane goes first.
      */
     due_at: time(),
+    /** Number of attempts begun, including the one in progress. */
     attempts: integer(),
     max_attempts: integer(),
     worker: optional(text()),

@@ -2,8 +2,7 @@ import type { Transaction } from 'kysely'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
-import type { JobRow } from './job.table.ts'
-import { type Job, jobOf } from './job.ts'
+import type { Job } from './job.ts'
 import { cancelJob, discardJob, requireEndedWork, retryJob } from './job-decisions.ts'
 import type { JobKind, JobKinds } from './job-kind.ts'
 import {
@@ -69,18 +68,18 @@ export const createQueue = ({ ledger, kinds, now, wake = () => {} }: QueueParts)
   const change = async (
     verb: string,
     [id, scope, by]: [string, JobScope, Actor],
-    apply: (trx: SealedTrx, row: JobRow) => Promise<JobRow>,
+    apply: (trx: SealedTrx, job: Job) => Promise<Job>,
   ): Promise<Job> => {
     const after = await ledger.sealed.write(async trx => {
       const before = await readJob(trx, id, scope)
-      const row = await apply(trx, before)
+      const job = await apply(trx, before)
       const about = { tenant: scope.tenantId, action: `job.${verb}`, subject: id }
-      const details = { kind: row.kind, was: before.state }
+      const details = { kind: job.kind, was: before.state }
       await appendAudit(trx, { ...by, at: now(), ...about, outcome: 'done', details })
-      return row
+      return job
     })
     wake()
-    return jobOf(after)
+    return after
   }
 
   return {
@@ -91,25 +90,22 @@ export const createQueue = ({ ledger, kinds, now, wake = () => {} }: QueueParts)
     },
     addWithin,
     hastenWithin: (trx, ids) => hastenJobs(trx, ids, now()),
-    findWithin: async (trx, id) => {
-      const row = await findJob(trx, id)
-      return row && jobOf(row)
-    },
+    findWithin: findJob,
     wake,
-    get: async (id, scope) => jobOf(await readJob(ledger.read, id, scope)),
+    get: (id, scope) => readJob(ledger.read, id, scope),
     list: (filter, scope) => readJobs(ledger.read, filter, scope),
     board: scope => readBoard(ledger.read, scope),
-    retry: (...asked) => change('retry', asked, (trx, row) => retryJob(trx, row, now())),
+    retry: (...asked) => change('retry', asked, (trx, job) => retryJob(trx, job, now())),
     cancel: (...asked) =>
-      change('cancel', asked, async (trx, row) => {
-        await requireEndedWork(trx, kinds().get(row.kind), row)
-        return cancelJob(trx, row, now())
+      change('cancel', asked, async (trx, job) => {
+        await requireEndedWork(trx, kinds().get(job.kind), job)
+        return cancelJob(trx, job, now())
       }),
     discard: (...asked) =>
-      change('discard', asked, async (trx, row) => {
-        await requireEndedWork(trx, kinds().get(row.kind), row)
-        await discardJob(trx, row)
-        return row
+      change('discard', asked, async (trx, job) => {
+        await requireEndedWork(trx, kinds().get(job.kind), job)
+        await discardJob(trx, job)
+        return job
       }),
   }
 }

@@ -13,7 +13,7 @@ export const replicaTable = defineTable('replicas', {
     started_at: time(),
     until: time(),
     /** Ids of enrolled cells that are not connected to it: a JSON array, not longer than is readable. */
-    unconnected_json: withDefault(json(z.unknown()), '[]'),
+    unconnected_json: withDefault(json(z.array(z.string())), '[]'),
     /** Name for people; null for an older coordinator. */
     name: optional(text()),
     /** 1 while a cell is connected to it, as of its last renewal; else 0. */

@@ -1,5 +1,4 @@
-import * as z from 'zod'
-import { flag, integer, json, optional, reference, text, time } from '../store/columns.ts'
+import { anyJson, flag, integer, optional, reference, text, time } from '../store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
 
 /** Work that recurs. Times are Unix milliseconds by the clock of the leader. */
@@ -8,14 +7,13 @@ export const scheduleTable = defineTable('schedules', {
     name: text(),
     /** Kind of the job that each run adds. */
     kind: text(),
-    payload_json: json(z.unknown()),
+    payload_json: anyJson(),
     /** Null for work of the whole service. */
     tenant_id: optional(reference('tenants')),
     expression: text(),
     time_zone: text(),
     jitter_seconds: integer(),
     grace_seconds: integer(),
-    /** 0 or 1. */
     enabled: flag(),
     /** Next planned time; null when the expression never fires again. */
     next_at: optional(time()),

@@ -1,5 +1,5 @@
 import type { Recurrence } from './recurrence.ts'
-import type { ScheduleRow } from './schedule.table.ts'
+import { type ScheduleRow, scheduleTable } from './schedule.table.ts'
 
 /** A job that is added to the queue again and again. */
 export interface NewSchedule extends Recurrence {
@@ -28,19 +28,15 @@ export interface Schedule extends NewSchedule {
   missed: number
 }
 
-export const scheduleOf = (row: ScheduleRow): Schedule => ({
-  name: row.name,
-  kind: row.kind,
-  payload: JSON.parse(row.payload_json),
-  expression: row.expression,
-  timeZone: row.time_zone,
-  jitterSeconds: row.jitter_seconds,
-  graceSeconds: row.grace_seconds,
-  isEnabled: row.enabled === 1,
-  runs: row.runs,
-  missed: row.missed,
-  ...(row.tenant_id === null ? {} : { tenantId: row.tenant_id }),
-  ...(row.next_at === null ? {} : { nextAt: row.next_at }),
-  ...(row.last_at === null ? {} : { lastAt: row.last_at }),
-  ...(row.last_job_id === null ? {} : { lastJobId: row.last_job_id }),
-})
+export const scheduleOf = (row: ScheduleRow): Schedule => {
+  const { enabled, tenantId, nextAt, lastAt, lastJobId, ...stored } = scheduleTable.read(row)
+  const { dueAt: _, createdAt: __, changedAt: ___, ...schedule } = stored
+  return {
+    ...schedule,
+    isEnabled: enabled,
+    ...(tenantId !== undefined && { tenantId }),
+    ...(nextAt !== undefined && { nextAt }),
+    ...(lastAt !== undefined && { lastAt }),
+    ...(lastJobId !== undefined && { lastJobId }),
+  }
+}

@@ -6,7 +6,7 @@ import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
 export const replicaKeyTable = defineTable('replica_keys', {
   columns: {
     replica_id: text(),
-    key_ids_json: json(z.unknown()),
+    key_ids_json: json(z.array(z.string())),
   },
   key: ['replica_id'],
   isLive: true,

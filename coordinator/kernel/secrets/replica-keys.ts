@@ -1,6 +1,7 @@
 import { sql, type Transaction } from 'kysely'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
+import { replicaKeyTable } from './replica-key.table.ts'
 import { EVEN_FROZEN } from './shared-secrets.ts'
 
 /* Each coordinator publishes which keys its `sealing.key` has, for the rotation of that key. */
@@ -50,5 +51,6 @@ export const findReplicasWithout = async (
     .where('replicas.until', '>', now)
     .orderBy('replicas.id')
     .execute()
-  return rows.filter(({ key_ids_json }) => !JSON.parse(key_ids_json ?? '[]').includes(keyId))
+  const { read } = replicaKeyTable.columns.key_ids_json
+  return rows.filter(({ key_ids_json }) => !read(key_ids_json ?? '[]').includes(keyId))
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
-import type { AuditRow } from '../audit.table.ts'
+import { type AuditRow, auditTable } from '../audit.table.ts'
 import type { AuditFilter } from '../query.ts'
 
 export const AuditView = z.object({
@@ -19,9 +19,8 @@ export const AuditView = z.object({
 
 export const auditViewOf = ({ details_json, at, ...row }: AuditRow): z.input<typeof AuditView> => ({
   ...row,
-  outcome: row.outcome as 'done' | 'refused',
+  ...auditTable.readSome({ outcome: row.outcome, details_json }),
   at: new Date(at).toISOString(),
-  details: JSON.parse(details_json),
 })
 
 const When = z
