@@ -1,11 +1,12 @@
-import { optional, text, time } from '../../kernel/store/columns.ts'
+import { oneOf, optional, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { ALERT_RULES, type AlertRule } from './alert-rules.ts'
 
 /** An alert. At most one per rule, cell and part is raised at a time. */
 export const alertTable = defineTable('alerts', {
   columns: {
     id: text(),
-    rule: text(),
+    rule: oneOf(Object.keys(ALERT_RULES) as AlertRule[]),
     /** Empty for the fleet and for the coordinator itself. */
     cell_id: text(),
     /** GPU or engine of the cell, or a model; empty when the alert is not about one of them. */

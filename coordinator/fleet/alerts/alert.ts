@@ -1,4 +1,4 @@
-import type { AlertRow } from './alert.table.ts'
+import { type AlertRow, alertTable } from './alert.table.ts'
 import { ALERT_RULES, type AlertLevel, type AlertRule } from './alert-rules.ts'
 
 export interface Alert {
@@ -33,18 +33,13 @@ export const isRaised = ({ clearedAt }: Pick<Alert, 'clearedAt'>): boolean =>
   clearedAt === undefined
 
 export const alertOf = (row: AlertRow): Alert => {
-  const rule = row.rule as AlertRule
-  const { acknowledged_by: by, acknowledged_at: at, note } = row
+  const { acknowledgedBy: by, acknowledgedAt: at = 0, note = '', ...alert } = alertTable.read(row)
   return {
-    id: row.id,
-    rule,
-    level: ALERT_RULES[rule].level,
-    cellId: row.cell_id || undefined,
-    part: row.part || undefined,
-    message: row.message,
-    raisedAt: row.raised_at,
-    clearedAt: row.cleared_at ?? undefined,
-    acknowledged: by === null ? undefined : { by, at: at ?? 0, note: note ?? '' },
+    ...alert,
+    level: ALERT_RULES[alert.rule].level,
+    cellId: alert.cellId || undefined,
+    part: alert.part || undefined,
+    acknowledged: by === undefined ? undefined : { by, at, note },
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Base } from '../../kernel/base/base.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
+import { replicaTable } from '../../kernel/replicas/replica.table.ts'
 import type { Replica, Replicas } from '../../kernel/replicas/replicas.ts'
 import type { Ledger, Store } from '../../kernel/store/store.ts'
 import type { Cell } from './cell.ts'
@@ -94,5 +95,5 @@ const writeUnconnected = async (ledger: Ledger, id: string, cellIds: string[]): 
 
 const readUnconnected = async (ledger: Ledger): Promise<Map<string, string[]>> => {
   const rows = await ledger.read.selectFrom('replicas').select(['id', 'unconnected_json']).execute()
-  return new Map(rows.map(row => [row.id, JSON.parse(row.unconnected_json)]))
+  return new Map(rows.map(replicaTable.readSome).map(({ id, unconnected }) => [id, unconnected]))
 }

@@ -1,7 +1,11 @@
 import * as z from 'zod'
+import { AckState, Command } from '../../../shared/wire/command.ts'
+import { Asked, Seen } from '../../../shared/wire/device-outcome.ts'
 import {
+  anyJson,
   integer,
   json,
+  oneOf,
   optional,
   reference,
   text,
@@ -10,23 +14,25 @@ import {
 } from '../../kernel/store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
 
+const StoredOutcome = z.object({ asked: Asked.exactOptional(), seen: Seen.exactOptional() })
+
 /** A command to a cell. What does not change is in `signed_json`, as it was signed. */
 export const commandTable = defineTable('commands', {
   columns: {
     id: text(),
     cell_id: reference('cells'),
-    state: text(),
+    state: oneOf(['queued', 'sent', ...AckState.options]),
     reason: optional(text()),
     message: optional(text()),
-    result_json: optional(json(z.unknown())),
+    result_json: optional(anyJson()),
     /** What was asked of the device and observed; null where the cell did not say it. */
-    outcome_json: optional(json(z.unknown())),
+    outcome_json: optional(json(StoredOutcome)),
     issued_at: time(),
     updated_at: time(),
     timeout_ms: integer(),
     sends: integer(),
     requested_by: text(),
-    signed_json: json(z.unknown()),
+    signed_json: json(Command),
     /**
      * Id of the coordinator that sends it; null once any may. Empty for one of an older version.
      */

@@ -1,20 +1,19 @@
-import * as z from 'zod'
 import {
   type AckState,
-  Command,
+  type Command,
   type CommandProgress,
   FINAL_STATES,
   type Hazard,
   type VerbFacts,
 } from '../../../shared/wire/command.ts'
-import { Asked, Seen } from '../../../shared/wire/device-outcome.ts'
-import type { CommandRow } from './command.table.ts'
+import type { Asked, Seen } from '../../../shared/wire/device-outcome.ts'
+import { type CommandRow, commandTable } from './command.table.ts'
 
 /**
  * State of a command. The coordinator sets `queued` and `sent`; all others are reported by the
  * cell.
  */
-export type CommandState = 'queued' | 'sent' | AckState
+export type CommandState = CommandRow['state']
 
 /** A command as the coordinator keeps it. Times are unix milliseconds. */
 export interface CommandRecord {
@@ -137,8 +136,6 @@ export const maySend = (
   now: number,
 ): boolean => now < expiresAt && (state === 'queued' || (state === 'sent' && sends < 2))
 
-const StoredOutcome = z.object({ asked: Asked.exactOptional(), seen: Seen.exactOptional() })
-
 const toOutcomeJson = ({ asked, seen }: CommandRecord): string | null =>
   asked === undefined && seen === undefined ? null : JSON.stringify({ asked, seen })
 
@@ -161,17 +158,18 @@ export const toCommandRow = (record: CommandRecord): CommandRow => ({
 })
 
 export const toCommandRecord = (row: CommandRow): CommandRecord => {
-  const signed = Command.parse(JSON.parse(row.signed_json))
+  const stored = commandTable.read(row)
+  const { signed, holder, state, updatedAt, sends, reason, message, result, outcome } = stored
   return {
-    ...newRecord(signed, row.timeout_ms / 1000, row.requested_by),
-    holder: row.holder ?? undefined,
-    state: row.state as CommandState,
-    updatedAt: row.updated_at,
-    sends: row.sends,
-    ...(row.reason === null ? {} : { reason: row.reason }),
-    ...(row.message === null ? {} : { message: row.message }),
-    ...(row.result_json === null ? {} : { result: JSON.parse(row.result_json) }),
-    ...(row.outcome_json === null ? {} : StoredOutcome.parse(JSON.parse(row.outcome_json))),
+    ...newRecord(signed, stored.timeoutMs / 1000, stored.requestedBy),
+    holder,
+    state,
+    updatedAt,
+    sends,
+    ...(reason !== undefined && { reason }),
+    ...(message !== undefined && { message }),
+    ...(result !== undefined && { result }),
+    ...outcome,
   }
 }
 

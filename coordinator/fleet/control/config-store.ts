@@ -5,7 +5,7 @@ import { bumpRevision } from '../../kernel/store/revisions.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { ConfigRow } from './config.table.ts'
+import { type ConfigRow, configTable } from './config.table.ts'
 
 /** Name of the document of the scope `fleet` that operators set. */
 export const FLEET = 'all'
@@ -111,10 +111,7 @@ export const readCellConfigs = async (
 
 export const configKeyOf = (scope: ConfigRow['scope'], name: string): string => `${scope} ${name}`
 
-const documentOf = (row: ConfigRow): ConfigDocument => ({
-  scope: row.scope,
-  name: row.name,
-  version: row.version,
-  document: JSON.parse(row.document_json),
-  changedAt: row.changed_at,
-})
+const documentOf = (row: ConfigRow): ConfigDocument => {
+  const { changedBy: _, ...document } = configTable.read(row)
+  return document
+}

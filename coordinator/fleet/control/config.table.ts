@@ -12,7 +12,7 @@ export const configTable = defineTable('configs', {
     name: text(),
     /** Grows over all rows together, so no two changes have the same. */
     version: integer(),
-    document_json: json(z.unknown()),
+    document_json: json(z.record(z.string(), z.unknown())),
     changed_at: time(),
     changed_by: text(),
   },

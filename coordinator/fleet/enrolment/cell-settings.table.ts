@@ -8,10 +8,10 @@ export const cellSettingsTable = defineTable('cell_settings', {
     cell_id: reference('cells'),
     /** Time since which the cell gets no new requests; null while it does. */
     drained_at: optional(time()),
-    labels_json: json(z.unknown()),
+    labels_json: json(z.record(z.string(), z.string())),
     /** Tenant that the cell is dedicated to; null for a shared cell. */
     tenant_id: optional(reference('tenants')),
-    /** 1: the tenant's requests go to no other cells. */
+    /** True when the tenant's requests go to no other cells. */
     exclusive: withDefault(flag(), 0),
   },
   key: ['cell_id'],

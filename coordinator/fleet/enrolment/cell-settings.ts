@@ -2,7 +2,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx, Store } from '../../kernel/store/store.ts'
-import type { CellSettingsRow } from './cell-settings.table.ts'
+import { type CellSettingsRow, cellSettingsTable } from './cell-settings.table.ts'
 
 /** Settings of a cell made by operators. */
 export interface OperatorSettings {
@@ -115,10 +115,11 @@ const detailsOf = (
   return action === 'cell.dedicate' ? { ...owner } : {}
 }
 
-const settingsOf = (row: Row): OperatorSettings => ({
-  labels: JSON.parse(row.labels_json),
-  ...(row.drained_at === null ? {} : { drainedAt: row.drained_at }),
-  ...(row.tenant_id === null
-    ? {}
-    : { owner: { tenantId: row.tenant_id, exclusive: row.exclusive === 1 } }),
-})
+const settingsOf = (row: Row): OperatorSettings => {
+  const { labels, drainedAt, tenantId, exclusive } = cellSettingsTable.read(row)
+  return {
+    labels,
+    ...(drainedAt !== undefined && { drainedAt }),
+    ...(tenantId !== undefined && { owner: { tenantId, exclusive } }),
+  }
+}

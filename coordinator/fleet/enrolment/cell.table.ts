@@ -25,7 +25,7 @@ export const cellTable = defineTable('cells', {
     /** The cell's ed25519 key, base64url; null for a cell that showed none. */
     public_key: optional(text()),
     /** Tags from its join token. */
-    tags_json: withDefault(json(z.unknown()), '[]'),
+    tags_json: withDefault(json(z.array(z.string())), '[]'),
     token_id: reference('join_tokens'),
     enrolled_at: time(),
     revoked_at: optional(time()),

@@ -1,4 +1,4 @@
-import type { CellRow } from './cell.table.ts'
+import { type CellRow, cellTable } from './cell.table.ts'
 
 /** Identity of an enrolled machine; says nothing about its presence. */
 export interface EnrolledCell {
@@ -19,15 +19,14 @@ export interface EnrolledCell {
   epoch: number
 }
 
-export const cellOf = (row: CellRow): EnrolledCell => ({
-  id: row.id,
-  name: row.name,
-  tags: JSON.parse(row.tags_json),
-  tokenId: row.token_id,
-  enrolledAt: row.enrolled_at,
-  renewedAt: Math.max(row.renewed_at, row.enrolled_at),
-  epoch: row.epoch,
-  ...(row.public_key === null ? {} : { publicKey: row.public_key }),
-  ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
-  ...(row.quarantined_at === null ? {} : { quarantinedAt: row.quarantined_at }),
-})
+export const cellOf = (row: CellRow): EnrolledCell => {
+  const { digest: _, nextDigest: __, ...stored } = cellTable.read(row)
+  const { publicKey, revokedAt, quarantinedAt, ...cell } = stored
+  return {
+    ...cell,
+    renewedAt: Math.max(cell.renewedAt, cell.enrolledAt),
+    ...(publicKey !== undefined && { publicKey }),
+    ...(revokedAt !== undefined && { revokedAt }),
+    ...(quarantinedAt !== undefined && { quarantinedAt }),
+  }
+}

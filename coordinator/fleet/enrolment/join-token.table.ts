@@ -22,7 +22,7 @@ export const joinTokenTable = defineTable('join_tokens', {
     /** Role of the machines that enroll with the token: `cell`. */
     role: withDefault(text(), 'cell'),
     /** Tags that the cells get. */
-    tags_json: withDefault(json(z.unknown()), '[]'),
+    tags_json: withDefault(json(z.array(z.string())), '[]'),
     /** Tenant whose operators see it; null for one that was created on the machine. */
     tenant_id: optional(reference('tenants')),
   },

@@ -3,7 +3,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { digestOf, newSecret, TOKEN_PREFIX } from '../../access/keys/secret.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
-import type { JoinTokenRow } from './join-token.table.ts'
+import { type JoinTokenRow, joinTokenTable } from './join-token.table.ts'
 
 /** Token that lets machines enrol as cells, for a number of uses and a limited time. */
 export interface JoinToken {
@@ -162,14 +162,12 @@ export const useToken = async (
 const tenantOf = ({ tenant_id }: JoinTokenRow): { tenant?: string } =>
   tenant_id === null ? {} : { tenant: tenant_id }
 
-const tokenOf = (row: JoinTokenRow): JoinToken => ({
-  id: row.id,
-  role: 'cell',
-  tags: JSON.parse(row.tags_json),
-  uses: row.uses,
-  usesLeft: row.uses_left,
-  createdAt: row.created_at,
-  expiresAt: row.expires_at,
-  ...(row.revoked_at === null ? {} : { revokedAt: row.revoked_at }),
-  ...(row.tenant_id === null ? {} : { tenantId: row.tenant_id }),
-})
+const tokenOf = (row: JoinTokenRow): JoinToken => {
+  const { digest: _, revokedAt, tenantId, ...token } = joinTokenTable.read(row)
+  return {
+    ...token,
+    role: 'cell',
+    ...(revokedAt !== undefined && { revokedAt }),
+    ...(tenantId !== undefined && { tenantId }),
+  }
+}

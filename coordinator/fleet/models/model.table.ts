@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { RegisteredModel } from '../../../shared/wire/registered-models.ts'
 import { flag, integer, json, optional, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
 
@@ -7,14 +8,14 @@ export const modelTable = defineTable('models', {
   columns: {
     id: text(),
     /** The catalogue entry; null for an alias. */
-    entry_json: optional(json(z.unknown())),
+    entry_json: optional(json(RegisteredModel)),
     /** Id of the model that an alias stands for; null for a model. */
     alias_of: optional(text()),
     /** Ids of the cells that it is for; an empty list means all. */
-    cells_json: json(z.unknown()),
+    cells_json: json(z.array(z.string())),
     /** Grows over all rows and over the configuration of cells together. */
     version: integer(),
-    /** 1 once it is removed. */
+    /** True once it is removed. */
     removed: flag(),
     changed_at: time(),
     changed_by: text(),

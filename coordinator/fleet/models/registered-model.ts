@@ -1,5 +1,5 @@
 import { RegisteredModel as Entry } from '../../../shared/wire/registered-models.ts'
-import type { ModelRow } from './model.table.ts'
+import { type ModelRow, modelTable } from './model.table.ts'
 
 interface Registration {
   id: string
@@ -17,9 +17,7 @@ export type RegisteredModel = Registration &
 
 /** @throws for a row that only a newer coordinator understands */
 export const registeredModelOf = (row: ModelRow): RegisteredModel => {
-  const { id, version, changed_at: changedAt, changed_by: changedBy } = row
-  const cells = JSON.parse(row.cells_json) as string[]
-  const registration = { id, cells, version, changedAt, changedBy }
-  if (row.alias_of !== null) return { ...registration, aliasOf: row.alias_of }
-  return { ...registration, entry: Entry.parse(JSON.parse(row.entry_json ?? 'null')) }
+  const { aliasOf, entry, removed: _, ...registration } = modelTable.read(row)
+  if (aliasOf !== undefined) return { ...registration, aliasOf }
+  return { ...registration, entry: Entry.parse(entry ?? null) }
 }
