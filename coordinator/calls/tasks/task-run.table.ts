@@ -1,5 +1,4 @@
-import * as z from 'zod'
-import { flag, json, oneOf, optional, text, time } from '../../kernel/store/columns.ts'
+import { anyJson, flag, oneOf, optional, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Run of a task: its operation, its owner, and the input or approval that it waits for. */
@@ -12,11 +11,12 @@ export const taskRunTable = defineTable('task_runs', {
     request_id: text(),
     /** Null while it is not known what is asked for. */
     operation_id: optional(text()),
-    input_json: json(z.unknown()),
+    input_json: anyJson(),
+    /** Cell that the caller named. */
     cell_id: optional(text()),
     waits: optional(oneOf(['input', 'gate'])),
     gate_request_id: optional(text()),
-    /** 1: its ends stand in the audit. */
+    /** True when the audit records its outcome; true for operations that do more than read. */
     audited: flag(),
     created_at: time(),
     /** The process that is at work on it and alone may write it; null while none is. */
