@@ -13,10 +13,10 @@ interface CellStanding {
   reason: string | null
 }
 
-/** Looks, one a second, that cells get to take up a model and to find out whether it can be loaded. */
-const MAX_LOOKS = 7
-/** Looks after which a model that is not loaded yet counts as one that its first request loads. */
-const COLD_LOOKS = 3
+/** Time that cells get to take up a model and to find out whether it can be loaded. */
+const SETTLE_MS = 6000
+/** Time after which a model that is not loaded yet counts as one that its first request loads. */
+const COLD_MS = 2000
 
 /** The first steps of cells with a model or alias that was added; it stays added whatever they are. */
 export const addPursuit = (
@@ -25,17 +25,15 @@ export const addPursuit = (
 ): Pursuit => {
   const id = escapeHidden(String(added))
   const show = `shoal models show ${id}`
-  let looks = 0
   return {
     name: id,
     later: show,
-    look: async () => {
-      looks += 1
+    look: async waitedMs => {
       const path = `/v1/catalogue/${encodeURIComponent(String(added))}?file=false`
       const { file: _none, ...model } = (await api.get(path)) as Record<string, unknown>
       const cells = model.cells as CellStanding[]
       const failed = cells.filter(({ state }) => state === 'failed')
-      const isSettled = looks >= MAX_LOOKS || cells.every(cell => hasSettled(cell, looks))
+      const isSettled = waitedMs >= SETTLE_MS || cells.every(cell => hasSettled(cell, waitedMs))
       return {
         exit: isSettled ? exitOf(failed) : undefined,
         text: [...new Set(cells.map(({ phase, state }) => phase ?? state ?? 'waiting'))].join(', '),
@@ -47,10 +45,10 @@ export const addPursuit = (
   }
 }
 
-const hasSettled = ({ state, phase, reason }: CellStanding, looks: number): boolean => {
+const hasSettled = ({ state, phase, reason }: CellStanding, waitedMs: number): boolean => {
   if (state === null) return reason !== NOT_TAKEN_UP
   if (state === 'loading') return phase === 'downloading'
-  return state !== 'cold' || reason !== null || looks >= COLD_LOOKS
+  return state !== 'cold' || reason !== null || waitedMs >= COLD_MS
 }
 
 const exitOf = (failed: readonly CellStanding[]): number =>

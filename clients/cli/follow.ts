@@ -1,8 +1,9 @@
 import { type ErrorCode, exitCode, isErrorCode, type ShoalError } from '../../shared/errors.ts'
+import { lookUntil } from '../../shared/look-until.ts'
 import type { PrintableRows } from '../../shared/print.ts'
 import { isOpenState } from '../../shared/success-rule.ts'
 import { escapeHidden } from '../../shared/visible.ts'
-import { wait as realWait, type Wait } from '../../shared/wait.ts'
+import type { Wait } from '../../shared/wait.ts'
 import { addPursuit } from './add-pursuit.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
@@ -16,7 +17,8 @@ export interface Pursuit {
   name: string
   /** The command that looks at it later. */
   later: string
-  look: () => Promise<State>
+  /** Gets the time since the first look, in milliseconds. */
+  look: (waitedMs: number) => Promise<State>
 }
 
 interface State {
@@ -61,6 +63,15 @@ export const mayTakeLong = ({ mode, method, path }: DescribedOperation): boolean
   (method === 'GET' && /^\/v1\/commands\/\{\w+\}$/.test(path)) ||
   LOADS_MODEL.test(path)
 
+interface FollowOptions {
+  /** Path of the call. */
+  path: string
+  signal: AbortSignal
+  wait?: Wait
+  /** Monotonic clock in milliseconds. */
+  nowMs?: () => number
+}
+
 type Follower = Pick<OpenSession, 'api' | 'progress'>
 
 /**
@@ -70,18 +81,21 @@ type Follower = Pick<OpenSession, 'api' | 'progress'>
 export const followWork = async (
   session: Follower,
   answer: PrintableRows,
-  { path, signal, wait = realWait }: { path: string; signal: AbortSignal; wait?: Wait },
+  { path, signal, wait, nowMs }: FollowOptions,
 ): Promise<Followed | undefined> => {
   const pursuit = pursuitOf(session, answer as Record<string, unknown>, path)
   if (pursuit === undefined) return undefined
+  const look = async (waitedMs: number): Promise<Followed | undefined> => {
+    const { exit, text, percent, answer, hint } = await pursuit.look(waitedMs)
+    if (exit !== undefined) return { answer, exit, hint }
+    session.progress.show(`${pursuit.name}: ${escapeHidden(text)}`, percent)
+    return undefined
+  }
+  const forever = { everyMs: LOOK_MS, timeoutMs: Number.POSITIVE_INFINITY }
   try {
-    for (;;) {
-      const { exit, text, percent, answer, hint } = await pursuit.look()
-      if (exit !== undefined) return { answer, exit, hint }
-      session.progress.show(`${pursuit.name}: ${escapeHidden(text)}`, percent)
-      if (!signal.aborted) await wait(LOOK_MS, signal)
-      if (signal.aborted) throw describeRunning(pursuit)
-    }
+    const followed = await lookUntil(look, { ...forever, signal, wait, nowMs })
+    if (followed === undefined) throw describeRunning(pursuit)
+    return followed
   } finally {
     session.progress.clear()
   }
@@ -193,26 +207,21 @@ interface CellView {
 }
 
 const LOST = ['dead', 'stopped', 'revoked', 'quarantined']
-/**
- * Number of readings that may still show a failure from before the call: one arrives every few
- * seconds.
- */
-const OLD_LOOKS = 15
+/** Time in which a reading may still show a failure from before the call: one arrives every few seconds. */
+const OLD_MS = 15_000
 
 const modelPursuit = ({ api }: Follower, cellId: string, model: string): Pursuit => {
-  let looks = 0
   let began = false
   return {
     name: `${escapeHidden(model)} on ${escapeHidden(cellId)}`,
     later: `shoal cells show ${escapeHidden(cellId)}`,
-    look: async () => {
+    look: async waitedMs => {
       const path = `/v1/cells/${encodeURIComponent(cellId)}`
       const { presence, engines } = (await api.get(path)) as CellView
       const engine = engines.find(({ models }) => models.includes(model))
       const { state = null, phase, reason = null, progress_percent = null } = engine ?? {}
-      looks += 1
       began ||= state === 'loading'
-      const failed = state === 'failed' && (began || looks > OLD_LOOKS)
+      const failed = state === 'failed' && (began || waitedMs >= OLD_MS)
       return {
         exit: state === 'ready' ? 0 : failed || LOST.includes(presence) ? UNAVAILABLE : undefined,
         text: `${phase ?? state ?? presence}${reason === null ? '' : `, ${reason}`}`,

@@ -342,10 +342,12 @@ t.test('an interrupted wait prints the command to check later', async t => {
 })
 
 t.test('an added model is waited for until its cells know whether it can be loaded', async t => {
+  let slowMs = 0
+  let nowMs = () => 0
   const follow = async (...looks: object[][]) => {
     let look = 0
     const get = async () => ({ id: 'm', cells: looks[Math.min(look++, looks.length - 1)] })
-    const options = { path: '/v1/catalogue', signal, wait }
+    const options = { path: '/v1/catalogue', signal, wait, nowMs }
     const answer = { id: 'm', origin: 'added', cells: [] }
     const end = await followWork({ api: { get } as never, progress: idle }, answer, options)
     return { ...end, looks: look }
@@ -372,6 +374,9 @@ t.test('an added model is waited for until its cells know whether it can be load
   t.match(await follow([cell(null, 'the cell is not connected')]), { exit: 0, looks: 1 })
   t.match(await follow([cell('cold')]), { exit: 0, looks: 3 }, 'its first request loads it')
   t.match(await follow([absent]), { exit: 0, looks: 7 }, 'the wait has an end')
+  nowMs = () => (slowMs += 5000)
+  t.match(await follow([cell('cold')]), { exit: 0, looks: 2 }, 'slow looks count with their time')
+  t.match(await follow([absent]), { exit: 0, looks: 3 }, 'also to the end')
 })
 
 t.test('only commands that may take long have --wait', async t => {
