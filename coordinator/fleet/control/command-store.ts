@@ -6,6 +6,7 @@ import {
   type CommandChange,
   type CommandRecord,
   isFinalCommandState,
+  NO_ANSWER,
   NOT_SENT,
   openStatesUpTo,
   toCommandRow,
@@ -67,7 +68,14 @@ const updateCommand = async (
     .where('id', '=', id)
     .where('state', 'in', follows)
     .where(({ eb, or }) => or([eb('state', '!=', 'expired'), eb('reason', '=', NOT_SENT)]))
-  const limited = record.state === 'sent' ? query.where('sends', '<=', record.sends) : query
+  // the word of the cell replaces only that it was silent
+  const known =
+    record.state === 'unknown'
+      ? query.where(({ eb, or }) =>
+          or([eb('state', '!=', 'unknown'), eb('reason', '=', NO_ANSWER)]),
+        )
+      : query
+  const limited = record.state === 'sent' ? known.where('sends', '<=', record.sends) : known
   return (await limited.executeTakeFirst()).numUpdatedRows > 0n
 }
 

@@ -101,10 +101,13 @@ export const OPEN_STATES: readonly CommandState[] = ['queued', 'sent', 'accepted
 export const openStatesUpTo = (state: CommandState): readonly CommandState[] =>
   OPEN_STATES.slice(0, OPEN_STATES.indexOf(state) + 1)
 
-/** States that an ack with this state may follow; an `expired` command only if it was not sent. */
+/**
+ * States that an ack with this state may follow; an `expired` command only if it was not sent, and
+ * `unknown` follows another only where the cell had not answered.
+ */
 export const statesBefore = (to: AckState): readonly CommandState[] =>
   [...OPEN_STATES, 'expired' as const, 'unknown' as const].filter(from =>
-    follows(from, to, NOT_SENT),
+    follows(from, to, from === 'expired' ? NOT_SENT : NO_ANSWER),
   )
 
 /** True when the stored record tells more about an open command than the one in memory. */
@@ -121,7 +124,8 @@ export const isAhead = (stored: CommandRecord, known: CommandRecord): boolean =>
  */
 export const follows = (from: CommandState, to: AckState, reason?: string): boolean => {
   if (from === 'expired' && reason === NOT_SENT) return true
-  if (from === 'unknown') return isFinalCommandState(to) && to !== 'unknown'
+  if (from === 'unknown')
+    return isFinalCommandState(to) && (to !== 'unknown' || reason === NO_ANSWER)
   if (isFinalCommandState(from)) return false
   return isFinalCommandState(to) || OPEN_STATES.indexOf(to) > OPEN_STATES.indexOf(from)
 }

@@ -412,6 +412,26 @@ t.test('a command', async t => {
   })
 })
 
+t.test('the late word that a stop is unconfirmed replaces that its cell was silent', async t => {
+  const { commands, restart, world } = await rig(t)
+  const { id } = await commands.create({ ...ping, verb: 'stop', deviceId: ARM }, BY)
+  await commands.acknowledge(CELL, ack(id, 'executing'))
+  world.now += 95_000
+  commands.sweep()
+  t.match(await commands.get(id), { state: 'unknown', reason: 'no_answer' })
+  await commands.close()
+  const outcome: Pick<Ack, 'asked' | 'seen'> = {
+    asked: { sent: [{ name: 'stop', answer: 'ok' }] },
+    seen: { state: 'moving', at: 1, values: { speed_m_s: 1 } },
+  }
+  const again = await restart()
+  await again.acknowledge(CELL, ack(id, 'unknown', cell, { reason: 'unconfirmed', ...outcome }))
+  await again.acknowledge(CELL, ack(id, 'unknown', cell, { reason: 'interrupted' }))
+  await again.close()
+  const wanted = { state: 'unknown', reason: 'unconfirmed', ...outcome }
+  t.match(await (await restart()).get(id), wanted)
+})
+
 t.test('an ack', async t => {
   for (const [title, from, signer, more] of [
     ['with another key is dropped', CELL, other, {}],
