@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { ChangeHook } from '../../kernel/store/change-hook.ts'
+import { listCreated } from '../../kernel/store/created-in.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 
 /** A call with an Idempotency-Key that is being answered. */
@@ -10,6 +11,8 @@ export interface MarkedCall {
   claim: string
   /** Something is on the disk because of it. */
   changed: boolean
+  /** Ids of what it has created. */
+  created: readonly string[]
   over: boolean
 }
 
@@ -25,17 +28,23 @@ const claimLost = (): ShoalError =>
 
 /**
  * Lets the first change within a call note in its own transaction that the call has changed
- * something: after a crash it is known which calls may be made again. A call whose claim a repetition
+ * something, and what it has created: after a crash it is known which calls may be made again. A call whose claim a repetition
  * has taken over changes nothing any more, so that nothing is done twice.
  */
 export const markChange: ChangeHook<LedgerTables> = async (work, commit) => {
   const call = current.getStore()
-  if (call === undefined || call.changed || call.over) return commit(work)
+  if (call === undefined || call.over) return commit(work)
+  let created = call.created
   const result = await commit(async trx => {
     const done = await work(trx)
+    created = [...call.created, ...listCreated(trx)]
+    if (call.changed && created.length === call.created.length) return done
     const { numUpdatedRows } = await trx
       .updateTable('idempotent_calls')
-      .set({ state: 'changed' })
+      .set({
+        state: 'changed',
+        ...(created.length > 0 && { created_json: JSON.stringify(created) }),
+      })
       .where('scope', '=', call.scope)
       .where('call_key', '=', call.callKey)
       .where('claim', '=', call.claim)
@@ -44,5 +53,6 @@ export const markChange: ChangeHook<LedgerTables> = async (work, commit) => {
     return done
   })
   call.changed = true
+  call.created = created
   return result
 }

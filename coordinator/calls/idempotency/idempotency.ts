@@ -8,8 +8,8 @@ import type { SecretSealer } from '../../kernel/signing/sealing.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { asCall, type MarkedCall } from './call-marks.ts'
-import type { IdempotentCallRow } from './idempotent-call.table.ts'
-import { type CallKeeping, findCall, holderOf, lookAtCall } from './look-at-call.ts'
+import { type IdempotentCallRow, idempotentCallTable } from './idempotent-call.table.ts'
+import { type CallKeeping, findCall, holderOf, isRunning, lookAtCall } from './look-at-call.ts'
 
 /** A call that its caller may repeat. */
 interface RepeatableCall {
@@ -21,6 +21,21 @@ interface RepeatableCall {
   /** Longest duration of the call, seconds. */
   timeoutSeconds: number
 }
+
+/** How a call runs, and how its answer is kept. */
+interface RepeatableRun {
+  run: () => Promise<unknown>
+  /** False for an answer that is not stored, after which the call may run again. */
+  isKept: (answer: unknown) => boolean
+  /**
+   * Answer of a call whose coordinator died before it could answer, from the ids of what the call
+   * has created; undefined where these tell no answer.
+   */
+  recall?: ((created: readonly string[]) => Promise<unknown>) | undefined
+}
+
+/** What the first call with a key has left: its answer, or only what it has created. */
+type Remains = { sealed: string } | { created: readonly string[] }
 
 interface IdempotencyParts {
   ledger: Ledger
@@ -66,25 +81,29 @@ export class Idempotency {
   }
 
   /**
-   * Runs a call once in 24 hours; a repetition gets the first answer. An answer that `isKept`
-   * rejects is not stored, nor is a refusal that changed nothing: such a call may run again. Throws
-   * `idempotency_key_reuse` for another call with the same key, and `conflict` while the first is
-   * in progress or when its answer was lost.
+   * Runs a call once in 24 hours; a repetition gets the first answer, or the one that `recall` makes
+   * of an interrupted call. An answer that `isKept` rejects is not stored, nor is a refusal that
+   * changed nothing: such a call may run again. Throws `idempotency_key_reuse` for another call with
+   * the same key, and `conflict` while the first is in progress or when its answer was lost.
    */
   async once(
     wanted: RepeatableCall,
-    run: () => Promise<unknown>,
-    isKept: (answer: unknown) => boolean,
+    { run, isKept, recall }: RepeatableRun,
   ): Promise<{ answer: unknown; replayed: boolean }> {
     const { replicas, runtime = systemRuntime } = this.#parts
     const name = `${replicas.id}/${runtime.ids.uuid()}`
-    const sealed = await this.#claim(wanted, name)
-    if (sealed !== undefined) {
-      const text = this.#parts.sealing.open(sealed, contextOf(wanted))
-      return { answer: parseAnswer(text), replayed: true }
-    }
+    const remains = await this.#claim(wanted, name)
+    if (remains !== undefined)
+      return { answer: await this.#readRemains(wanted, remains, recall), replayed: true }
     const { scope, callKey } = wanted
-    const call: MarkedCall = { scope, callKey, claim: name, changed: false, over: false }
+    const call: MarkedCall = {
+      scope,
+      callKey,
+      claim: name,
+      changed: false,
+      created: [],
+      over: false,
+    }
     return { answer: await this.#answer(call, run, isKept), replayed: false }
   }
 
@@ -93,8 +112,21 @@ export class Idempotency {
     return lookAtCall(this.#parts, call)
   }
 
-  /** The stored answer of the first call; undefined when this call is the first. */
-  #claim(call: RepeatableCall, name: string): Promise<string | undefined> {
+  async #readRemains(
+    call: RepeatableCall,
+    remains: Remains,
+    recall: RepeatableRun['recall'],
+  ): Promise<unknown> {
+    if ('sealed' in remains)
+      return parseAnswer(this.#parts.sealing.open(remains.sealed, contextOf(call)))
+    const { created } = remains
+    const answer = created.length === 0 ? undefined : await recall?.(created)
+    if (answer === undefined) throw createLostAnswerError()
+    return answer
+  }
+
+  /** What the first call has left; undefined when this call is the first. */
+  #claim(call: RepeatableCall, name: string): Promise<Remains | undefined> {
     const { ledger, now } = this.#parts
     const claimed = ledger.free.write(async trx => {
       const row = rowOf(call, name, now())
@@ -102,11 +134,16 @@ export class Idempotency {
       const known = await findCall(trx, call)
       if (known === undefined) throw createInProgressError()
       if (known.fingerprint !== call.fingerprint) throw createReuseError()
-      if (known.answer_sealed !== null) return known.answer_sealed
+      if (known.answer_sealed !== null) return { sealed: known.answer_sealed }
       if (await this.#takeOver(trx, row, known.claim)) return undefined
-      throw known.state === 'changed' && known.lease_until <= now()
-        ? createLostAnswerError()
-        : createInProgressError()
+      if (known.state === 'changed') {
+        const created = readCreated(known)
+        // what was created tells the outcome at once; else the coordinator may come back and answer
+        const isOver = known.lease_until <= now()
+        if (isOver || (created.length > 0 && !(await isRunning(trx, known, this.#parts))))
+          return { created }
+      }
+      throw createInProgressError()
     })
     this.#deleteOld()
     return claimed
@@ -188,6 +225,9 @@ export class Idempotency {
   }
 }
 
+const readCreated = ({ created_json }: IdempotentCallRow): readonly string[] =>
+  idempotentCallTable.readSome({ created_json }).created ?? []
+
 const rowOf = (call: RepeatableCall, name: string, now: number): IdempotentCallRow => ({
   scope: call.scope,
   call_key: call.callKey,
@@ -195,6 +235,7 @@ const rowOf = (call: RepeatableCall, name: string, now: number): IdempotentCallR
   claim: name,
   state: 'begun',
   answer_sealed: null,
+  created_json: null,
   lease_until: now + call.timeoutSeconds * 1000 + GRACE_MS,
   created_at: now,
 })

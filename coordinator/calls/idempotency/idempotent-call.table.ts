@@ -1,4 +1,5 @@
-import { optional, sealed, text, time } from '../../kernel/store/columns.ts'
+import * as z from 'zod'
+import { json, optional, sealed, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A call that came with an Idempotency-Key. */
@@ -14,6 +15,8 @@ export const idempotentCallTable = defineTable('idempotent_calls', {
     /** `begun`; `changed` once something is on the disk because of it; `answered`. */
     state: text(),
     answer_sealed: optional(sealed()),
+    /** Ids of what the call has created and a repetition finds again. */
+    created_json: optional(json(z.array(z.string()))),
     lease_until: time(),
     created_at: time(),
   },

@@ -32,12 +32,21 @@ export const lookAtCall = (
     const known = await findCall(trx, call)
     if (known === undefined) return 'none'
     if (known.answer_sealed !== null) return 'answered'
-    const holder = holderOf(known.claim)
-    const isLive =
-      holder === replicas.id || holder === undefined || (await isReplicaLive(trx, holder, ledger))
-    if (isLive && known.lease_until > now()) return 'running'
+    if (await isRunning(trx, known, { ledger, replicas, now })) return 'running'
     return known.state === 'changed' ? 'changed' : 'begun'
   })
+
+/** True while the coordinator that claimed a call is live and may still be working on it. */
+export const isRunning = async (
+  trx: Trx,
+  { claim, lease_until }: Pick<IdempotentCallRow, 'claim' | 'lease_until'>,
+  { ledger, replicas, now }: LookParts,
+): Promise<boolean> => {
+  const holder = holderOf(claim)
+  const isLive =
+    holder === replicas.id || holder === undefined || (await isReplicaLive(trx, holder, ledger))
+  return isLive && lease_until > now()
+}
 
 const isReplicaLive = async (
   trx: Trx,

@@ -94,8 +94,11 @@ export class CallPipeline implements Pipeline {
     const { views, idempotency, hold } = this.#parts
     const isTask = call.operation.mode === 'task'
     const { answer, replayed } = await this.#time(call, { signals, hold }, time =>
-      runOnce(call, { views, idempotency, repeat }, () =>
-        isTask ? this.#begin(call) : this.#run(call, time),
+      runOnce(
+        call,
+        { views, idempotency, repeat },
+        () => (isTask ? this.#begin(call) : this.#run(call, time)),
+        created => this.#recall(call, created, time),
       ),
     )
     if (answer instanceof PendingResult) return { kind: 'pending', pending: answer }
@@ -168,6 +171,17 @@ export class CallPipeline implements Pipeline {
     const context = contextFor(views, { ...call, cellId }, { signal, callSkill })
     const answer = await perform(operation, input, context)
     return answer instanceof PendingResult ? answer : operation.output.encode(answer)
+  }
+
+  /** Answer of an interrupted call, from what it has created; undefined where that tells none. */
+  async #recall(call: Call, created: readonly string[], { signal }: CallTime): Promise<unknown> {
+    const { recall, output } = call.operation
+    const callSkill = this.#callSkillOf(call, signal)
+    const answer = await recall?.(
+      created,
+      contextFor(this.#parts.views(), call, { signal, callSkill }),
+    )
+    return answer === undefined ? undefined : output.encode(answer)
   }
 
   #callSkillOf({ caller, isOnce }: Call, signal: AbortSignal): CallSkill {

@@ -36,6 +36,7 @@ export const runOnce = async (
   call: Call,
   { views, idempotency, repeat }: Repeatable,
   run: () => Promise<unknown>,
+  recall: (created: readonly string[]) => Promise<unknown>,
 ): Promise<{ answer: unknown; replayed: boolean }> => {
   const { operation, caller } = call
   requireCallKey(call, views)
@@ -53,7 +54,7 @@ export const runOnce = async (
     fingerprint: fingerprintOf(call),
     timeoutSeconds: answerSeconds(operation),
   }
-  return idempotency.once(repeatable, run, isKept)
+  return idempotency.once(repeatable, { run, isKept, recall })
 }
 
 /** Throws `invalid_request` for a call that may not be carried out twice and could be. */

@@ -4,6 +4,7 @@ import type { Signer } from '../../../shared/signing.ts'
 import type { ApprovedPlan } from '../../../shared/wire/approved-plan.ts'
 import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import { noteCreated } from '../../kernel/store/created-in.ts'
 import { faultOf } from '../../kernel/store/faults.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import { type CommandRecord, newRecord } from './command.ts'
@@ -129,6 +130,7 @@ export class CommandCreation {
       exchange.holderFor(request.cellId),
     )
     const details = { command: made.id, ...approvalNote(approval) }
+    noteCreated(trx, made.id)
     await insertCommand(trx, made, creationOf(request, { ...by, at: now }, 'done', details))
     return made
   }

@@ -13,6 +13,7 @@ interface DirectBehaviour<I extends z.ZodObject, O extends z.ZodType> {
   usesApproval?: never
   plan?: never
   show?: never
+  recall?: never
   run: (input: z.output<I>, context: Context) => Answer<O>
 }
 
@@ -36,6 +37,11 @@ interface GatedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
     context: Context,
     approval: SingleUseApproval | undefined,
   ) => Promise<z.input<O> | PendingResult> | z.input<O> | PendingResult
+  /**
+   * Answer of a call that was interrupted by the death of its coordinator, from the ids of what the
+   * call has created; undefined when these are not known any more.
+   */
+  recall?: (created: readonly string[], context: Context) => Promise<z.input<O> | undefined>
 }
 
 /**
@@ -47,6 +53,7 @@ interface ApprovedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
   usesApproval: true
   plan: (input: z.output<I>, context: Context) => Promise<ApprovedPlan<P>> | ApprovedPlan<P>
   show?: never
+  recall?: never
   /** With an approval, it must call `approval.use` around its effect. */
   run: (plan: P, context: Context, approval: SingleUseApproval | undefined) => Answer<O>
 }

@@ -77,3 +77,7 @@ export const idempotencyTable = async ({ schema }: Kysely<unknown>): Promise<voi
     .column('created_at')
     .execute()
 }
+
+export const callCreations = async ({ schema }: Kysely<unknown>): Promise<void> => {
+  await schema.alterTable('idempotent_calls').addColumn('created_json', 'text').execute()
+}

@@ -16,7 +16,7 @@ import {
   replicaDetails,
 } from './cell-migrations.ts'
 import { conversationTables, conversationWorkers } from './conversation-migrations.ts'
-import { idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
+import { callCreations, idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
 import { commandDevices, deviceTables } from './device-migrations.ts'
 import type { EngineSchema } from './engine.ts'
 import { estopReportTable, estopTable } from './estop-migrations.ts'
@@ -164,4 +164,5 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0130_strict_keys': { up: strictKeys, compatibleFrom: '0.1.0' },
   '0131_stored_responses': { up: storedResponses, compatibleFrom: '0.1.0' },
   '0132_command_outcome': { up: commandOutcome, compatibleFrom: '0.1.0' },
+  '0133_call_creations': { up: callCreations, compatibleFrom: '0.1.0' },
 })

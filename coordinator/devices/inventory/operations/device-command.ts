@@ -11,6 +11,7 @@ import {
   planDryCommand,
   planLiveCommand,
   RUN_SECONDS,
+  recallDeviceCommand,
   runDeviceCommand,
 } from './devices/run-device-command.ts'
 
@@ -38,7 +39,7 @@ export default defineSkill({
     },
   ],
   output: z.object({
-    /** Null for stop, hold and land, which are carried out without one. */
+    /** Null for stop, hold and land, which are carried out without one, and for a repeated call whose first answer was lost. */
     plan: DevicePlanView.nullable(),
     /** Null in a dry run. Its state is not final when it takes longer than the call. */
     outcome: DeviceCommandView.nullable(),
@@ -51,6 +52,10 @@ export default defineSkill({
     plan: viewOf(plan),
     outcome: deviceCommandViewOf(await runDeviceCommand(plan, context, approval)),
   }),
+  recall: async (created, context) => {
+    const end = await recallDeviceCommand(created, context)
+    return end && { plan: null, outcome: deviceCommandViewOf(end) }
+  },
 })
 
 const viewOf = (plan: DeviceCommandPlan) => (isPlanned(plan) ? devicePlanViewOf(plan) : null)

@@ -26,10 +26,13 @@ const scene = async (t: Test) => {
   }
   const call = { scope: 'key', callKey: 'k', fingerprint: 'f', timeoutSeconds: 30 }
   const once = (run: () => Promise<unknown> = change, more: object = {}, kept = true) =>
-    idempotency.once({ ...call, ...more }, run, () => kept)
+    idempotency.once({ ...call, ...more }, { run, isKept: () => kept })
   /** The same call at another coordinator. */
   const onceElsewhere = () =>
-    new Idempotency({ ...parts, replicas: soleReplica() }).once(call, change, () => true)
+    new Idempotency({ ...parts, replicas: soleReplica() }).once(call, {
+      run: change,
+      isKept: () => true,
+    })
   return { ledger, clock, replicas, once, onceElsewhere, change, runs: () => runs }
 }
 

@@ -3,7 +3,13 @@ import { commandSuccess } from '../../../../fleet/control/operations/commands/co
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { DeviceCommandView, deviceCommandViewOf } from './device-command-view.ts'
 import { DEVICE_COMMAND } from './plan-device-command.ts'
-import { isOnceOnly, planLiveCommand, RUN_SECONDS, runDeviceCommand } from './run-device-command.ts'
+import {
+  isOnceOnly,
+  planLiveCommand,
+  RUN_SECONDS,
+  recallDeviceCommand,
+  runDeviceCommand,
+} from './run-device-command.ts'
 
 export default defineOperation({
   id: 'devices-run',
@@ -23,4 +29,8 @@ export default defineOperation({
   plan: planLiveCommand,
   run: async (plan: Awaited<ReturnType<typeof planLiveCommand>>['plan'], context, approval) =>
     deviceCommandViewOf(await runDeviceCommand(plan, context, approval)),
+  recall: async (created, context) => {
+    const end = await recallDeviceCommand(created, context)
+    return end && deviceCommandViewOf(end)
+  },
 })

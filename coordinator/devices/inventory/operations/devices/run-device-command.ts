@@ -86,6 +86,17 @@ export const runDeviceCommand = async (
   return { command: await runPlanned(plan, context, approval), cells: [], devices: [] }
 }
 
+/** Outcome of the command of an interrupted call, whose end is waited for as the call did. */
+export const recallDeviceCommand = async (
+  [id = '']: readonly string[],
+  { commands, signal }: Context,
+): Promise<DeviceCommandEnd | undefined> => {
+  const made = await commands.get(id)
+  if (made === undefined) return undefined
+  const command = await commandEnd(commands, made, { timeoutMs: END_MS, signal })
+  return { command, cells: [], devices: [] }
+}
+
 const runPlanned = async (
   plan: PlannedDeviceCommand,
   { commands, actor, signal }: Context,

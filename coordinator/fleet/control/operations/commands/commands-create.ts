@@ -77,6 +77,10 @@ export default defineOperation({
             commands.createWithin(trx, request, actor, { plan: covers, approval: signed }),
           ),
     ),
+  recall: async ([id = ''], { commands }) => {
+    const made = await commands.get(id)
+    return made && commandViewOf(made)
+  },
 })
 
 const requireShortWait = ({
