@@ -22,6 +22,11 @@ const Row = z.strictObject({
   mac: z.string().max(17).nullable().describe('Null for a host behind a router.'),
   is_own: z.boolean().describe('True for an address of this cell.'),
   ports: z.array(Port).max(64).describe('Open ports among the common ones.'),
+  answers_every_port: z
+    .boolean()
+    .describe(
+      'True for a host such as a tarpit; then silent ports are left out, as they prove nothing.',
+    ),
 })
 
 export default defineScan({
@@ -37,7 +42,7 @@ export default defineScan({
   deadlineSeconds: 120,
   isPart: true,
   row: Row,
-  observe: ({ address, mac, is_own, ports }, context) => [
+  observe: ({ address, mac, is_own, ports, answers_every_port }, context) => [
     {
       keys: [
         ...(is_own && context.cellId !== undefined
@@ -49,6 +54,7 @@ export default defineScan({
       facts: {
         ...listFactAddresses(address),
         ...(mac === null ? {} : { mac_addresses: [mac] }),
+        ...(answers_every_port && { description: 'It answers on every port.' }),
         services: ports.map(({ port, name, product, version, is_encrypted }) => ({
           ...{ port, transport: 'tcp' as const, name, product, version, is_encrypted },
           is_open: null,

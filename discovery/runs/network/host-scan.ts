@@ -10,13 +10,15 @@ import { runTogether } from '../../net/run-together.ts'
 import { scanNetworks } from '../../net/scan-networks.ts'
 import type { ScanContext, ScanRun } from '../../scan-run.ts'
 import { isForbiddenAddress, isInScope, normaliseTarget } from '../../scope.ts'
-import { identifyPort, type NamedPort } from './hosts/identify-port.ts'
+import { nameOpenPorts } from './hosts/every-port.ts'
+import type { NamedPort } from './hosts/identify-port.ts'
 
 interface HostRow {
   address: string
   mac: string | null
   is_own: boolean
   ports: NamedPort[]
+  answers_every_port: boolean
 }
 
 /** Hosts whose ports are identified at once. */
@@ -39,12 +41,23 @@ const run: ScanRun<Record<string, never>, HostRow> = async function* (_input, co
   const macs = await readMacs()
   const { isOwn } = readAttachedLinks()
   const found = targets.filter(address => open.has(address) || macs.has(address))
-  yield* runTogether(found, CONCURRENCY, context.signal, async address => ({
-    address,
-    mac: macs.get(address) ?? null,
-    is_own: isLoopbackAddress(address) || isOwn(address),
-    ports: await identifyAll(address, open.get(address) ?? [], { ...context, scope }),
-  }))
+  yield* runTogether(found, CONCURRENCY, context.signal, async address => {
+    const limits = { ...context, scope }
+    const { ports, answersEveryPort } = await nameOpenPorts(
+      address,
+      open.get(address) ?? [],
+      limits,
+    )
+    if (answersEveryPort)
+      context.warn('partial_result', `${address} answers on every port: silent ones are left out`)
+    return {
+      address,
+      mac: macs.get(address) ?? null,
+      is_own: isLoopbackAddress(address) || isOwn(address),
+      ports,
+      answers_every_port: answersEveryPort,
+    }
+  })
 }
 
 export default run
@@ -60,15 +73,6 @@ const note = (open: Map<string, number[]>, { address, port, state }: PortResult)
 const readMacs = async (): Promise<ReadonlyMap<string, string>> => {
   const tables = await Promise.all([readNeighbours(), readNeighbours6()])
   return new Map(tables.flatMap(table => [...(table ?? [])]))
-}
-
-const identifyAll = async (
-  address: string,
-  ports: readonly number[],
-  context: Pick<ScanContext, 'scope' | 'signal'>,
-): Promise<NamedPort[]> => {
-  const named = await Promise.all(ports.map(port => identifyPort({ address, port }, context)))
-  return named.toSorted((one, other) => one.port - other.port)
 }
 
 /** Names the subnets of this cell that the scope leaves out, with the command that adds them. */

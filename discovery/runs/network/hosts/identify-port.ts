@@ -57,7 +57,10 @@ const readPage = async (
 }
 
 /** First line that a port sends by itself; empty without one in time. */
-const readBanner = ({ address, port }: Place, { scope, signal }: Limits): Promise<string> => {
+export const readBanner = (
+  { address, port }: Place,
+  { scope, signal }: Limits,
+): Promise<string> => {
   requireInScope(scope, address)
   const { promise, resolve } = Promise.withResolvers<string>()
   const socket = connect({ host: address, port, timeout: BANNER_MS, signal })

@@ -42,7 +42,13 @@ t.test('without modules, what is there is found, and the answer says what limite
   const message = 'the subnet of eth0 is not in the scope'
   const run = async ({ id }: { id: string }, _input: object, _caller: object, use: Use) => {
     asked.push(id)
-    const row = { address: '192.0.2.7', mac: null, is_own: false, ports: [] }
+    const row = {
+      address: '192.0.2.7',
+      mac: null,
+      is_own: false,
+      ports: [],
+      answers_every_port: false,
+    }
     const rows = id === 'host-scan' ? [row] : []
     return use([{ ...resultOf(true, null, rows), warnings: [{ code: 'out_of_scope', message }] }])
   }

@@ -1,13 +1,19 @@
 import t from 'tap'
 import hostScan from '../../../../discovery/modules/network/host-scan.ts'
 import { nameBanner } from '../../../../discovery/runs/network/hosts/identify-port.ts'
-import { NetworkLab, namespacesMissing, waitForLine } from '../../../support/network-lab.ts'
+import {
+  NetworkLab,
+  namespacesMissing,
+  programMissing,
+  waitForLine,
+} from '../../../support/network-lab.ts'
 
 interface Line {
   row?: {
     address: string
     mac: string | null
     is_own: boolean
+    answers_every_port: boolean
     ports: { port: number; name: string }[]
   }
   warning?: string
@@ -29,6 +35,15 @@ const WEB = `
     response.setHeader('server', 'nginx/1.22.1').end('<title>Cam</title>'),
   ).listen(80, '::', () => process.stdout.write('ready\\n'))
 `
+
+/** Rules of a machine that accepts every port but one: all others lead to one listener. */
+const EVERY_PORT = `
+  table inet shoal {
+    chain every {
+      type nat hook prerouting priority dstnat;
+      tcp dport != { 22, 7 } redirect to :7
+    }
+  }`
 
 const SCOPE = ['10.9.1.0/24', 'fd99::/120']
 
@@ -103,6 +118,47 @@ t.test(
         [{ warning: 'out_of_scope', message: /shoal discover scope add 10\.9\.1\.0\/24/ }],
       )
     })
+  },
+)
+
+t.test(
+  'a host that answers on every port shows the services that speak for themselves alone',
+  { skip: namespacesMissing || programMissing('nft') },
+  async t => {
+    await using lab = new NetworkLab()
+    lab.addHost('scanner', '10.9.2.1/24')
+    const openTarpit = async (name: string, address: string, banner = '', ssh = banner) => {
+      lab.addHost(name, `${address}/24`)
+      await lab.run(name, 'nft', [EVERY_PORT])
+      for (const [port, text] of [
+        ['7', banner],
+        ['22', ssh],
+      ]) {
+        const child = lab.start(name, process.execPath, ['-e', SERVER, '--', `${port}`, `${text}`])
+        await waitForLine(child, /ready/)
+      }
+    }
+    await openTarpit('silent', '10.9.2.11')
+    await openTarpit('parrot', '10.9.2.12', 'SSH-2.0-x')
+    await openTarpit('shell', '10.9.2.13', '', 'SSH-2.0-OpenSSH_9.2p1')
+    const order = JSON.stringify({ scope: ['10.9.2.8/29'] })
+    const lines = (await lab.runScript('scanner', 'lab-scan.ts', 'host-scan', order)) as Line[]
+    const rows = lines.flatMap(({ row }) => row ?? []).filter(({ is_own }) => !is_own)
+    t.strictSame(
+      rows
+        .map(({ address, ports, answers_every_port }) => [
+          ...[address, answers_every_port],
+          ...ports.map(each => `${each.port} ${each.name}`),
+        ])
+        .sort(),
+      [
+        ['10.9.2.11', true],
+        ['10.9.2.12', true],
+        ['10.9.2.13', true, '22 ssh'],
+      ],
+    )
+    const warnings = lines.flatMap(({ message }) => message ?? [])
+    t.equal(warnings.filter(text => /answers on every port/.test(text)).length, 3)
   },
 )
 
