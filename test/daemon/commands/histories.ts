@@ -5,6 +5,7 @@ import { CommandJournal, type JournalFile } from '../../../daemon/commands/journ
 import { newId } from '../../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../../shared/signing.ts'
 import { type Ack, type Command, FINAL_STATES, signCommand } from '../../../shared/wire/command.ts'
+import { isConfirmed } from '../../../shared/wire/device-outcome.ts'
 import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
 import { approvalFor } from '../../support/approval-for.ts'
 import { EstopHistory } from './estop-history.ts'
@@ -24,6 +25,8 @@ export interface Findings {
   unsafeRuns: number
   commands: number
   crashes: number
+  /** Commands whose device was not seen at rest. */
+  unconfirmed: number
   /** E-stops that came into force, releases of them, refusals, and motions after a release. */
   estops: number
   releases: number
@@ -46,6 +49,8 @@ class World {
   readonly #stopped = new Map<string | undefined, number>()
   readonly issued: Command[] = []
   readonly runs = new Map<string, number>()
+  /** Stops that ran while their device moved. */
+  readonly #stopsOfMoving = new Set<string>()
   /** Runs by the request of their approval. */
   readonly #uses = new Map<string, number>()
   /** Commands that must never run, by the reason. */
@@ -58,6 +63,7 @@ class World {
     unsafeRuns: 0,
     commands: 0,
     crashes: 0,
+    unconfirmed: 0,
     estops: 0,
     releases: 0,
     held: 0,
@@ -107,6 +113,7 @@ class World {
       acknowledge: ack => {
         if (life !== this.#life) return
         this.acks.push(ack)
+        this.#judgeAck(ack)
         if (ack.reason === 'estopped') this.findings.held++
       },
       report: () => {},
@@ -243,8 +250,9 @@ class World {
     return this.acks.findLast(ack => ack.command_id === id)?.state
   }
 
-  async #stop({ fence, device_id }: Command, life: number): Promise<null> {
+  async #stop({ id, fence, device_id }: Command, life: number): Promise<null> {
     if (life !== this.#life) return forever()
+    if (this.#isMoving(device_id)) this.#stopsOfMoving.add(id)
     this.#stopped.set(device_id, Math.max(fence, this.#stopped.get(device_id) ?? 0))
     return null
   }
@@ -264,6 +272,22 @@ class World {
     if (mood === 'throws') throw new Error('it failed')
     if (mood === 'slow') this.now += 3000
     return null
+  }
+
+  #isMoving(deviceId: string | undefined): boolean {
+    return deviceId !== undefined && this.#stage.isMoving?.(deviceId) === true
+  }
+
+  /** Only a device that was seen at rest was stopped, and one that was seen at rest is confirmed. */
+  #judgeAck({ command_id, state, reason, seen }: Ack): void {
+    const { violations } = this.findings
+    const isUnconfirmed = reason === 'unconfirmed'
+    if (isUnconfirmed) this.findings.unconfirmed++
+    if (isUnconfirmed && (state !== 'unknown' || (seen !== undefined && isConfirmed(seen))))
+      violations.push(`unconfirmed: ${state}, and seen ${seen?.state}`)
+    const { device_id } = this.issued.find(({ id }) => id === command_id) ?? {}
+    const isStop = this.#stopsOfMoving.has(command_id) && this.#isMoving(device_id)
+    if (isStop && state === 'succeeded') violations.push('stop: succeeded while the device moves')
   }
 
   #judge({ id, fence, hazard, device_id, expires_at, approval }: Command): void {
@@ -346,11 +370,14 @@ export const play = async (
   return findings
 }
 
-/** What acts never begins again after a final word. */
+/**
+ * What acts never begins again after a final word, which no other one follows but `unknown`: that of
+ * a daemon whose disk has lost the first.
+ */
 const contradictions = (acks: readonly Ack[], id: string): string[] => {
   const states = acks.filter(ack => ack.command_id === id).map(ack => ack.state)
   const first = states.findIndex(state => FINAL_STATES.includes(state))
   if (first === -1) return []
-  const again = states.slice(first).some(state => state === 'executing')
-  return again ? [`${id}: executing after ${states[first]}`] : []
+  const other = states.slice(first).find(state => state !== states[first] && state !== 'unknown')
+  return other === undefined ? [] : [`${id}: ${other} after ${states[first]}`]
 }

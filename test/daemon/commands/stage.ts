@@ -28,6 +28,8 @@ export interface Stage {
   create(act: 'do' | 'stop', hazard: Hazard, device: HistoryDevice, number: number): StagedCommand
   /** Lets the devices go on for a moment. */
   passTime(): void
+  /** True while a device moves, whatever it shows of that; absent where devices do not move. */
+  isMoving?(deviceId: string): boolean
 }
 
 /** `now` is the cell's own clock, in unix milliseconds. */

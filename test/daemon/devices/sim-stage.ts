@@ -1,16 +1,17 @@
 import { DeviceHost } from '../../../daemon/devices/device-host.ts'
 import { createStoppableDevices } from '../../../daemon/devices/stoppable-host.ts'
-import type { DeviceLink } from '../../../devices/device-link.ts'
+import type { DeviceLink, Execution } from '../../../devices/device-link.ts'
 import { SimLinkConfig } from '../../../devices/links/sim/config.ts'
 import { SimLink } from '../../../devices/links/sim/link.ts'
 import type { Json } from '../../../devices/profile.ts'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { newId } from '../../../shared/ids.ts'
 import type { Command, Hazard } from '../../../shared/wire/command.ts'
+import { type DeviceOutcome, NOTHING_SEEN } from '../../../shared/wire/device-outcome.ts'
 import { LIVE_GATE, type PlanPart } from '../../../shared/wire/plan-part.ts'
 import { silent } from '../../support/cell.ts'
 import type { HistoryDevice } from '../commands/history-steps.ts'
-import type { CreateStage, StagedCommand, StageLife } from '../commands/stage.ts'
+import type { CreateStage, Stage, StagedCommand, StageLife } from '../commands/stage.ts'
 
 const CELL = newId('cell')
 /** Simulated time between two steps of a history. */
@@ -18,6 +19,8 @@ const STEP_MS = 400
 
 /** Real time for a device to come to rest; simulated time passes much faster. */
 const REST_MS = 50
+/** The same for devices of which it is known that they do not. */
+const RESTLESS_MS = 1
 
 const DEVICES = [
   { name: 'rover', profile: 'sim-rover', battery_metres: 1e6 },
@@ -33,10 +36,14 @@ interface Use {
 }
 
 /** Uses of verbs by device and hazard; the number makes the operations of most uses unique. */
-const chooseUse = (device: HistoryDevice, hazard: Hazard, number: number): Use => {
+const chooseUse = (device: HistoryDevice, hazard: Hazard, number: number, isFar: boolean): Use => {
   const isHarmless = hazard === 'read' || hazard === 'safe'
   if (device === 'rover') {
-    const to = { x_m: number / 10, y_m: 0, speed_m_s: hazard === 'unsafe' ? 1 : 0.2 }
+    const to = {
+      x_m: isFar ? 500 + number : number / 10,
+      y_m: 0,
+      speed_m_s: hazard === 'unsafe' ? 1 : 0.2,
+    }
     return isHarmless
       ? { device: 'rover', verb: 'hold', params: {} }
       : { device: 'rover', verb: 'move-to', params: to }
@@ -47,6 +54,20 @@ const chooseUse = (device: HistoryDevice, hazard: Hazard, number: number): Use =
   return isHarmless
     ? { device: 'printer', verb: 'stop', params: {} }
     : { device: 'printer', verb: 'raw-gcode', params: { lines: [`G1 X${number}`] } }
+}
+
+/** Acknowledges every stop, and drives on. */
+class RestlessLink extends SimLink {
+  override async stop(..._given: Parameters<SimLink['stop']>): Promise<DeviceOutcome> {
+    return { asked: { sent: [{ name: 'halt', answer: 'accepted' }] }, seen: NOTHING_SEEN.seen }
+  }
+
+  override async execute(...given: Parameters<SimLink['execute']>): Promise<Execution> {
+    const [deviceId, operations] = given
+    const isStop = operations.some(each => JSON.stringify(each).includes('"hold"'))
+    if (!isStop) return super.execute(...given)
+    return { ...(await this.stop(deviceId, 'hold')), result: null }
+  }
 }
 
 /** Reports each execution before the simulated devices begin it. */
@@ -87,30 +108,39 @@ class WatchedLink implements DeviceLink {
 }
 
 /** Simulated devices, which outlive the daemon; a drone stands in for the cell itself. */
-export const createSimStage: CreateStage = ({ now }) => {
+export const createSimStage: CreateStage = ({ now }) => openStage(now, SimLink)
+
+/** The same with devices that acknowledge a stop and drive on, to goals that are far away. */
+export const createRestlessStage: CreateStage = ({ now }) => openStage(now, RestlessLink)
+
+const openStage = (now: () => number, Link: typeof SimLink): Stage => {
   const config = SimLinkConfig.parse({ kind: 'sim', devices: DEVICES })
-  const sim = new SimLink(config, { cellId: CELL, now, nowMs: () => 0 })
-  let host = createHost(sim, now)
+  const sim = new Link(config, { cellId: CELL, now, nowMs: () => 0 })
+  const isRestless = Link === RestlessLink
+  const restMs = isRestless ? RESTLESS_MS : REST_MS
+  let host = createHost(sim, now, restMs)
   return {
     cellId: CELL,
     open: life => {
       // a daemon that died repeats nothing
       host.keeper.close()
-      host = createHost(new WatchedLink(sim, life), now)
+      host = createHost(new WatchedLink(sim, life), now, restMs)
       return { verbs: [], devices: host, stoppable: createStoppableDevices(host) }
     },
     create: (_act, hazard, device, number) =>
-      createDeviceCommand(host, chooseUse(device, hazard, number)),
+      createDeviceCommand(host, chooseUse(device, hazard, number, isRestless)),
     passTime: () => sim.advance(STEP_MS),
+    isMoving: id =>
+      Number(sim.world.units.find(({ deviceId }) => deviceId === id)?.truth.speed_m_s ?? 0) > 0,
   }
 }
 
-const createHost = (link: DeviceLink, now: () => number): DeviceHost =>
+const createHost = (link: DeviceLink, now: () => number, restMs: number): DeviceHost =>
   new DeviceHost({
     config: {},
     links: [link],
-    restMs: REST_MS,
-    recoverMs: REST_MS,
+    restMs,
+    recoverMs: restMs,
     now,
     nowMs: () => 0,
     logger: silent,
