@@ -21,10 +21,7 @@ export const askLocalDaemon = async (
   if (text === undefined) return undefined
   const { data: answer } = LocalAnswer.safeParse(JSON.parse(text))
   if (answer === undefined)
-    throw new ShoalError(
-      'internal',
-      'the daemon answered in a form that this program does not know',
-    )
+    throw new ShoalError('internal', 'unsupported response from shoald; update shoal')
   if ('error' in answer) throw new ShoalError('conflict', answer.error)
   return answer
 }

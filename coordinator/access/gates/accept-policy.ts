@@ -20,7 +20,9 @@ export const acceptPolicy = async (
   addEvents: Events['addWithin'],
 ): Promise<PolicyRow> => {
   if (reason.trim() === '' || reason.length > 300)
-    throw new ShoalError('invalid_request', 'say why, in 1 to 300 characters', { param: 'reason' })
+    throw new ShoalError('invalid_request', 'reason must have 1 to 300 characters', {
+      param: 'reason',
+    })
   return ledger.sealed.write(async trx => {
     const newest = await newestPolicy(trx)
     if (newest === undefined || newest.hash === hash)

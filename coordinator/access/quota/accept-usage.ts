@@ -47,7 +47,9 @@ export const acceptUsage = async (
   by: Actor,
 ): Promise<UsageAcceptance> => {
   if (reason.trim() === '' || reason.length > 500)
-    throw new ShoalError('invalid_request', 'say why, in 1 to 500 characters', { param: 'reason' })
+    throw new ShoalError('invalid_request', 'reason must have 1 to 500 characters', {
+      param: 'reason',
+    })
   const changed = await listChangedUsage(store.records)
   for (const loss of changed)
     await store.records.sealed.write(async trx => {

@@ -105,6 +105,6 @@ const warnOfEpoch = (logger: Pick<Logger, 'warn'>, nowMs: () => number): ((cell:
   throttleById(EPOCH_WARNING_MS, nowMs, ({ id, staleEpoch, epoch }: Cell) => {
     logger.warn(
       { cell: id, epoch: staleEpoch, highest: epoch },
-      'the cell has an older epoch than before and is not heard; if it was restored, release it',
+      'the cell has an older epoch than before and is ignored; if it was restored, release it',
     )
   })

@@ -33,7 +33,9 @@ export const acceptAudit = async (
   lostKey?: string,
 ): Promise<AuditAcceptance> => {
   if (reason.trim() === '' || reason.length > 500)
-    throw new ShoalError('invalid_request', 'say why, in 1 to 500 characters', { param: 'reason' })
+    throw new ShoalError('invalid_request', 'reason must have 1 to 500 characters', {
+      param: 'reason',
+    })
   if (lostKey !== undefined) await requireLost(ledger, signing, lostKey)
   const endorses = (key: string): boolean => key === lostKey || signing.endorses(key)
   const verdict = await verifyChain(ledger, { endorses })

@@ -92,7 +92,7 @@ export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: Audi
   const compareHead: GuardedAudit['compareHead'] = (head, cellId) => {
     guard
       .compareHead(head, cellId)
-      .catch(error => logger.warn({ err: error }, 'a witness was not heard'))
+      .catch(error => logger.warn({ err: error }, 'a witness is ignored'))
   }
   const { endorses } = signing
   const verify: AuditViews['audit']['verify'] = async witness => {
