@@ -39,14 +39,14 @@ export interface DoctorSubject {
  * Looks at everything between this program and the service, the nearest first. Ends at the first
  * answer that says that too many requests were sent: it tells nothing about the service.
  */
-export async function* examineConnection(patient: DoctorSubject): AsyncGenerator<DoctorResult> {
+export async function* examineConnection(subject: DoctorSubject): AsyncGenerator<DoctorResult> {
   const look: DoctorSubject['look'] = async (path, key) => {
-    const reply = await patient.look(path, key)
+    const reply = await subject.look(path, key)
     if (reply.status === 429) throw createLimitedError(reply)
     return reply
   }
   try {
-    yield* examine({ ...patient, look })
+    yield* examine({ ...subject, look })
   } catch (error) {
     if (!isLimited(error)) throw error
     const { message: says, code } = error
@@ -64,8 +64,8 @@ const createLimitedError = ({ headers, body }: CoordinatorReply): ShoalError => 
 const isLimited = (error: unknown): error is ShoalError =>
   error instanceof ShoalError && error.code === 'rate_limited'
 
-async function* examine(patient: DoctorSubject): AsyncGenerator<DoctorResult> {
-  const { settings, look } = patient
+async function* examine(subject: DoctorSubject): AsyncGenerator<DoctorResult> {
+  const { settings, look } = subject
   yield describeSources(settings)
   let first: CoordinatorReply
   try {
@@ -88,15 +88,15 @@ async function* examine(patient: DoctorSubject): AsyncGenerator<DoctorResult> {
     return
   }
   yield { name: 'reach', state: 'ok', says: `a coordinator answers at ${settings.url}` }
-  yield await transport(patient)
+  yield await transport(subject)
   yield versions(first.headers.get('x-shoal-version') ?? '')
   yield clocks(first)
-  yield* await identity(patient)
+  yield* await identity(subject)
   yield service(first)
   const health = await look('/health')
   yield* parts(health)
   yield* usage(health)
-  yield await commands(patient)
+  yield await commands(subject)
 }
 
 const describeSources = ({ url, urlFrom, keyFrom, profile }: CliSettings): DoctorResult => {

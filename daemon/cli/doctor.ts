@@ -34,7 +34,7 @@ export const doctorCommand: DaemonCommand = async context => {
 
 /** Runs the checks; a missing configuration or a damaged identity ends them. */
 async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<NamedCheckReport> {
-  let patient: CheckSubject
+  let subject: CheckSubject
   try {
     const { config, file } = readSettings(context, argv)
     const identity = await readIdentity(config.state_dir)
@@ -46,7 +46,7 @@ async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<
       sysFolder: '/sys',
       now: Date.now,
     }
-    patient = { config, identity, url, signal, ...machine }
+    subject = { config, identity, url, signal, ...machine }
     yield { name: 'configuration', state: 'ok', says: file ?? 'no file: defaults and flags' }
   } catch (error) {
     if (!(error instanceof ShoalError) || error.code === 'wrong_usage') throw error
@@ -57,7 +57,7 @@ async function* checks(context: CommandContext, argv: string[]): AsyncGenerator<
     yield { name, state: 'fail', says: error.message, remedy }
     return
   }
-  yield* examineCell(patient)
+  yield* examineCell(subject)
 }
 
 const line = ({ name, state, says, remedy }: NamedCheckReport): string => {

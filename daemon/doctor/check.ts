@@ -30,7 +30,7 @@ export interface CheckSubject {
   now: () => number
 }
 
-export type DoctorCheck = (patient: CheckSubject) => Promise<CheckReport>
+export type DoctorCheck = (subject: CheckSubject) => Promise<CheckReport>
 
 export const ok = (says: string): CheckReport => ({ state: 'ok', says })
 export const warn = (says: string, remedy: string): CheckReport => ({ state: 'warn', says, remedy })

@@ -13,11 +13,11 @@ import { devices, disk, gpus, spool, weights } from './machine-checks.ts'
 import { bluetooth, wifi } from './radio-checks.ts'
 
 /** Every check, in the order in which one thing leans on another. */
-const checksFor = (patient: CheckSubject): Record<string, DoctorCheck> => ({
+const checksFor = (subject: CheckSubject): Record<string, DoctorCheck> => ({
   identity,
   coordinator,
   certificate,
-  ...selfChecks(patient),
+  ...selfChecks(subject),
   broker,
   link,
   coordinators,
@@ -32,14 +32,14 @@ const checksFor = (patient: CheckSubject): Record<string, DoctorCheck> => ({
 })
 
 /** Runs all checks; an unreachable coordinator ends those that need it. */
-export async function* examineCell(patient: CheckSubject): AsyncGenerator<NamedCheckReport> {
+export async function* examineCell(subject: CheckSubject): AsyncGenerator<NamedCheckReport> {
   let reached = true
-  for (const [name, check] of Object.entries(checksFor(patient))) {
+  for (const [name, check] of Object.entries(checksFor(subject))) {
     if (!reached && NEEDS_COORDINATOR.has(name)) {
       yield { name, state: 'skip', says: 'the coordinator cannot be reached' }
       continue
     }
-    const finding = await check(patient).catch(
+    const finding = await check(subject).catch(
       (error: Error) =>
         ({ state: 'fail', says: error.message, remedy: 'see docs/cells.md' }) as const,
     )

@@ -46,11 +46,11 @@ export const identity: DoctorCheck = async ({ config, identity }) => {
   return ok(`${identity.cell_id}, epoch ${identity.epoch}`)
 }
 
-export const coordinator: DoctorCheck = async patient => {
-  const { url, identity } = patient
+export const coordinator: DoctorCheck = async subject => {
+  const { url, identity } = subject
   const startedMs = performance.now()
   try {
-    const asker = { ...askerOf(patient), ca: identity?.coordinator_ca }
+    const asker = { ...askerOf(subject), ca: identity?.coordinator_ca }
     await askCoordinator(asker, { method: 'GET', path: '/v1/health', answer: z.object({}) })
   } catch (error) {
     return fail(
@@ -70,18 +70,18 @@ export const certificate: DoctorCheck = async ({ url, identity }) => {
 
 /** Checks that share the coordinator's answer about this cell. */
 export const selfChecks = (
-  patient: CheckSubject,
+  subject: CheckSubject,
 ): Record<'credential' | 'signing key' | 'clock', DoctorCheck> => {
   let asked: Promise<Seen> | undefined
   const self = (): Promise<Seen> => {
-    asked ??= askSelf(patient)
+    asked ??= askSelf(subject)
     return asked
   }
   return {
     credential: async () => (await self()).credential,
     'signing key': async () => {
       const { answer } = await self()
-      return answer === undefined ? skip('the coordinator did not answer') : keyOf(patient, answer)
+      return answer === undefined ? skip('the coordinator did not answer') : keyOf(subject, answer)
     },
     clock: async () => {
       const { answer, aheadMs } = await self()
@@ -97,13 +97,13 @@ interface Seen {
   aheadMs: number
 }
 
-const askSelf = async (patient: CheckSubject): Promise<Seen> => {
-  const { identity, now } = patient
+const askSelf = async (subject: CheckSubject): Promise<Seen> => {
+  const { identity, now } = subject
   if (identity === undefined) return { credential: skip('there is no identity'), aheadMs: 0 }
   const before = now()
   try {
     const question = { method: 'GET', path: SELF_PATH, answer: SelfAnswer } as const
-    const asker = { ...askerOf(patient), probe: true }
+    const asker = { ...askerOf(subject), probe: true }
     const credential = credentialOf(identity)
     const answer = await askAsCell({ ...identity, credential }, asker, question)
     const aheadMs = (before + now()) / 2 - answer.now
@@ -148,11 +148,11 @@ const OF_CREDENTIAL: readonly ErrorCode[] = ['auth_required', 'forbidden']
 
 const plane =
   (path: string, protocol: string): DoctorCheck =>
-  async patient => {
-    const { identity } = patient
+  async subject => {
+    const { identity } = subject
     if (identity === undefined) return skip('there is no identity')
     try {
-      const options = { ...askerOf(patient), identity, path, protocol, probe: true }
+      const options = { ...askerOf(subject), identity, path, protocol, probe: true }
       const { socket } = await dial(options)
       socket.on('error', () => {})
       socket.destroy()

@@ -5,9 +5,9 @@ interface Month {
   endsAt: number
 }
 
-export const monthAt = (now: number): Month => monthNamed(new Date(now).toISOString().slice(0, 7))
+export const monthAt = (now: number): Month => parseMonth(new Date(now).toISOString().slice(0, 7))
 
-const monthNamed = (name: string): Month => {
+const parseMonth = (name: string): Month => {
   const [year = 0, month = 0] = name.split('-').map(Number)
   return { name, endsAt: Date.UTC(year, month) }
 }
@@ -37,7 +37,7 @@ export class Calendar {
 
   /** Another process, or this one before a restart, has been in this month. */
   advanceTo(name: string): Month {
-    if (name > this.#month.name) this.#month = monthNamed(name)
+    if (name > this.#month.name) this.#month = parseMonth(name)
     return this.#month
   }
 }

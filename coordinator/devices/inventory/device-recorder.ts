@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
 import { isGone, isPresent } from '../../fleet/cells/presence.ts'
-import { readTold } from '../../fleet/cells/presence-rows.ts'
+import { readPublishedPresence } from '../../fleet/cells/presence-rows.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
@@ -147,7 +147,7 @@ export class DeviceRecorder {
     const claims = await readClaims(trx, ids)
     const before = await readDevices(trx, ids)
     const cellIds = new Set([cellId, ...[...claims.values()].flat().map(claim => claim.cellId)])
-    const presence = await readTold(trx, [...cellIds])
+    const presence = await readPublishedPresence(trx, [...cellIds])
     const isConnected = (id: string): boolean => isPresent(presence.get(id) ?? 'unknown')
     const judged = ids.map(id =>
       judgeDevice({

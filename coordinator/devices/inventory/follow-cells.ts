@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Cell } from '../../fleet/cells/cell.ts'
 import type { FleetListeners } from '../../fleet/cells/open.ts'
 import { isGone, isPresent } from '../../fleet/cells/presence.ts'
-import type { ToldPresence } from '../../fleet/cells/told-presence.ts'
+import type { PublishedPresence } from '../../fleet/cells/published-presence.ts'
 import type { Device } from './device.ts'
 import type { DeviceInventory } from './device-inventory.ts'
 import type { DeviceRecorder } from './device-recorder.ts'
@@ -11,7 +11,7 @@ import { listClaims } from './list-claims.ts'
 
 interface FollowParts {
   fleetListeners: Pick<FleetListeners, 'births' | 'removals'>
-  toldPresence: Pick<ToldPresence, 'changes'>
+  publishedPresence: Pick<PublishedPresence, 'changes'>
   registry: Pick<DeviceInventory, 'listByCell'>
   recorder: Pick<DeviceRecorder, 'note'>
   states: Pick<DeviceStates, 'keep' | 'forget'>
@@ -19,7 +19,7 @@ interface FollowParts {
 
 /** Records the devices of cells that announce themselves, change presence or are removed. */
 export const followCells = (parts: FollowParts): void => {
-  const { fleetListeners, toldPresence, registry, recorder, states } = parts
+  const { fleetListeners, publishedPresence, registry, recorder, states } = parts
   const hasDevices = (cellId: string): boolean => registry.listByCell(cellId).length > 0
   fleetListeners.births.add(cell => {
     states.keep(cell.id, listAnnounced(cell))
@@ -29,7 +29,7 @@ export const followCells = (parts: FollowParts): void => {
     states.forget(cellId)
     if (hasDevices(cellId)) recorder.note(cellId, 'removal')
   })
-  toldPresence.changes.add(cellId => {
+  publishedPresence.changes.add(cellId => {
     if (hasDevices(cellId)) recorder.note(cellId, 'presence')
   })
 }
@@ -58,7 +58,7 @@ const isAsStored = (
 /** Cells with a device that is stored as available and is not, or the other way round. */
 export const listMisjudged = (
   devices: readonly Device[],
-  presence: Pick<ToldPresence, 'of'>,
+  presence: Pick<PublishedPresence, 'of'>,
 ): Set<string> => {
   const isConnected = (cellId: string): boolean => isPresent(presence.of(cellId) ?? 'unknown')
   const wrong = devices.filter(({ cellId, alsoOn, facts, isAvailable }) => {

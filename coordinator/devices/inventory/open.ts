@@ -3,7 +3,7 @@ import type { RefusedDevice } from '../../fleet/broker/admit-devices.ts'
 import type { DeviceReceiver } from '../../fleet/broker/receivers.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
 import type { FleetListeners } from '../../fleet/cells/open.ts'
-import type { ToldPresence } from '../../fleet/cells/told-presence.ts'
+import type { PublishedPresence } from '../../fleet/cells/published-presence.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import { followChanges } from '../../kernel/base/follow-changes.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
@@ -30,7 +30,7 @@ interface DeviceDomainParts
   events: Pick<Events, 'addWithin'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   fleetListeners: Pick<FleetListeners, 'births' | 'removals'>
-  toldPresence: Pick<ToldPresence, 'of' | 'changes'>
+  publishedPresence: Pick<PublishedPresence, 'of' | 'changes'>
   alertSources: Set<() => Iterable<Observation>>
 }
 
@@ -49,7 +49,7 @@ const KEEP_GONE_MS = 90 * 86_400_000
 export const openDevices = async (
   parts: DeviceDomainParts,
 ): Promise<{ devices: Devices; deviceReceiver: DeviceReceiver; views: DeviceViews }> => {
-  const { store, fleet, toldPresence, schedules, leaderWork, now } = parts
+  const { store, fleet, publishedPresence, schedules, leaderWork, now } = parts
   const { ledger } = store
   const registry = new DeviceInventory(ledger)
   await registry.read()
@@ -58,7 +58,7 @@ export const openDevices = async (
   followCells({ ...parts, registry, recorder, states })
   schedules.every('devices.retry', RETRY_SECONDS, () => recorder.retry())
   leaderWork.every('devices.presence', COMPARE_SECONDS, () => {
-    for (const cellId of listMisjudged(registry.list(), toldPresence))
+    for (const cellId of listMisjudged(registry.list(), publishedPresence))
       recorder.note(cellId, 'presence')
   })
   leaderWork.every('devices.prune', PRUNE_SECONDS, fenced =>
@@ -92,12 +92,12 @@ const openRefused = (
 
 /** The registry follows what this coordinator records, and what others do. */
 const openRecorder = (parts: DeviceDomainParts, registry: DeviceInventory) => {
-  const { store, fleet, toldPresence, stack, logger } = parts
+  const { store, fleet, publishedPresence, stack, logger } = parts
   const changes = followChanges({
     subscribe: listener => store.revisions.onChange('devices', listener),
     read: async () => {
       // the presence of a cell may have changed before its devices were known here
-      for (const cellId of listMisjudged(await registry.read(), toldPresence))
+      for (const cellId of listMisjudged(await registry.read(), publishedPresence))
         recorder.note(cellId, 'presence')
     },
     onFailure: error => logger.warn({ err: error }, 'devices were not read'),

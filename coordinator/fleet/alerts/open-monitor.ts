@@ -8,7 +8,7 @@ import type { Store } from '../../kernel/store/store.ts'
 import type { Fleet } from '../cells/fleet.ts'
 import type { FleetListeners } from '../cells/open.ts'
 import { listPromisedModels } from '../cells/promised-models.ts'
-import { ToldPresence } from '../cells/told-presence.ts'
+import { PublishedPresence } from '../cells/published-presence.ts'
 import type { Observation } from './alert-rules.ts'
 import { createMonitor, type Monitor, type RunningMonitor } from './monitor.ts'
 
@@ -32,7 +32,7 @@ interface MonitorDomainParts
 
 interface OpenMonitor {
   monitor: RunningMonitor
-  toldPresence: ToldPresence
+  publishedPresence: PublishedPresence
   /** Sources of observations beside the cells, for domains that open later. */
   alertSources: Set<() => Iterable<Observation>>
   views: { monitor: Monitor }
@@ -44,7 +44,7 @@ const RECOUNT_SECONDS = 60
 export const openMonitor = async (parts: MonitorDomainParts): Promise<OpenMonitor> => {
   const { store, fleet, fleetListeners, admission, audit, usage, events, replicas } = parts
   const { catalogue, stack, schedules, leaderWork, logger, now, nowMs } = parts
-  const told = await ToldPresence.open(store.ledger, events)
+  const told = await PublishedPresence.open(store.ledger, events)
   const alertSources: OpenMonitor['alertSources'] = new Set()
   const monitor = await createMonitor({
     alertSources,
@@ -77,5 +77,5 @@ export const openMonitor = async (parts: MonitorDomainParts): Promise<OpenMonito
     if (replicas.live().length > 1) await monitor.recountCompleted()
   })
   leaderWork.every('fleet.alerts', TICK_SECONDS, ledger => monitor.lookForAlerts(ledger))
-  return { monitor, toldPresence: told, alertSources, views: { monitor } }
+  return { monitor, publishedPresence: told, alertSources, views: { monitor } }
 }

@@ -5,7 +5,7 @@ import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { Fleet } from './fleet.ts'
 import type { FleetListeners } from './open.ts'
-import { PresenceTeller } from './presence-teller.ts'
+import { PresencePublisher } from './presence-publisher.ts'
 
 interface PresenceDomainParts
   extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs' | 'runtime'>,
@@ -26,11 +26,11 @@ const SWEEP_SECONDS = 30
 export const openPresence = async (parts: PresenceDomainParts): Promise<object> => {
   const { store, fleet, fleetListeners, leaderWork, stack } = parts
   const { ledger } = store
-  const teller = new PresenceTeller({ ...parts, ledger, cells: () => fleet.cells() })
-  stack.defer(() => teller.close())
-  fleetListeners.presenceChanges.add(({ id, presence }) => teller.note(id, presence))
-  fleetListeners.removals.add(cellId => teller.forget(cellId))
-  await teller.reconcile()
-  leaderWork.every('fleet.presence', SWEEP_SECONDS, ledger => teller.sweep(ledger))
+  const publisher = new PresencePublisher({ ...parts, ledger, cells: () => fleet.cells() })
+  stack.defer(() => publisher.close())
+  fleetListeners.presenceChanges.add(({ id, presence }) => publisher.note(id, presence))
+  fleetListeners.removals.add(cellId => publisher.forget(cellId))
+  await publisher.reconcile()
+  leaderWork.every('fleet.presence', SWEEP_SECONDS, ledger => publisher.sweep(ledger))
   return {}
 }

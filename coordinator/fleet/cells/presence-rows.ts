@@ -20,7 +20,7 @@ export const readViews = async (
 }
 
 /** Presence of cells as it was reported last. */
-export const readTold = async (
+export const readPublishedPresence = async (
   db: Reading,
   cellIds?: readonly string[],
 ): Promise<Map<string, Presence>> => {
@@ -42,7 +42,7 @@ export const putViews = async (trx: SealedTrx, rows: readonly CellViewRow[]): Pr
     .execute()
 }
 
-export const putTold = async (
+export const putPublishedPresence = async (
   trx: SealedTrx,
   told: readonly { cellId: string; presence: Presence }[],
   told_at: number,

@@ -116,7 +116,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   /** Version up to which every change is known, whichever coordinator has made it. */
   let settled = 0
   /** Changes that the cells connected here have not been sent. */
-  const untold = new Set<Pick<ConfigDocument, 'scope' | 'name' | 'version'>>()
+  const pendingChanges = new Set<Pick<ConfigDocument, 'scope' | 'name' | 'version'>>()
   const reports = new Map<string, ReportedBody & { at: number }>()
 
   const show: Configs['show'] = async cellId => {
@@ -186,7 +186,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     for (const [key, document] of await readConfigs(ledger, settled)) {
       if (document.version <= (documents.get(key)?.version ?? 0)) continue
       documents.set(key, document)
-      untold.add(document)
+      pendingChanges.add(document)
     }
   }
 
@@ -205,24 +205,27 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
 
   const tellNews = async (): Promise<void> => {
     await catchUp()
-    for (const change of untold) {
+    for (const change of pendingChanges) {
       if (change.version > settled) continue
-      untold.delete(change)
+      pendingChanges.delete(change)
       await tellAll(change.scope, change.name).catch(error =>
-        logger.warn({ [change.scope]: change.name, reason: error.message }, 'cells were not told'),
+        logger.warn(
+          { [change.scope]: change.name, reason: error.message },
+          'configuration change not sent to the cells',
+        ),
       )
     }
   }
 
   await catchUp()
-  untold.clear()
+  pendingChanges.clear()
   const changes = followChanges({
     subscribe: listener => revisions.onChange('configs', listener),
     read: tellNews,
     onFailure: error => logger.warn({ err: error }, 'configuration not read again'),
   })
   const unlisten = parts.models?.changes.add(() => {
-    untold.add({ scope: 'fleet', name: FLEET, version: parts.models?.version ?? 0 })
+    pendingChanges.add({ scope: 'fleet', name: FLEET, version: parts.models?.version ?? 0 })
     void changes.look()
   })
 
@@ -232,7 +235,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       throw new ShoalError('not_found', `no cell ${name}`)
     const kept = await writeConfig(ledger, change, by, now())
     documents.set(configKeyOf(scope, name), kept)
-    untold.add(kept)
+    pendingChanges.add(kept)
     // The follower reports a read that fails, and repeats it
     await catchUp().catch(() => {})
     void changes.look()

@@ -30,7 +30,7 @@ export interface Trails {
     model: string,
     timing: Pick<AnswerTiming, 'durationMs' | 'tokens'>,
   ): void
-  wash(engine: CellEngine): void
+  clear(engine: CellEngine): void
 }
 
 export const createTrails = (nowMs: () => number): Trails => {
@@ -47,7 +47,7 @@ export const createTrails = (nowMs: () => number): Trails => {
       const level = trailOf(engine, nowMs())
       set(engine, level + (1 - level) * SHARE * quality(ms, usual))
     },
-    wash: engine => set(engine, trailOf(engine, nowMs()) * AFTER_FAILURE),
+    clear: engine => set(engine, trailOf(engine, nowMs()) * AFTER_FAILURE),
   }
 }
 

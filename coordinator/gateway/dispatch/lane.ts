@@ -103,7 +103,7 @@ class Lane implements RequestLane {
       engine.health?.breaker.noteNothing(sentAtMs, nowMs())
     if (end === 'failed' && !isOurFault) {
       // its link may be going down with all that it has: nobody who waits is sent after them
-      trails.wash(engine)
+      trails.clear(engine)
       healthOf(engine).failed++
       if (engine.health?.breaker.isProbe(sentAtMs))
         engine.health.breaker.noteFault(sentAtMs, nowMs())

@@ -113,7 +113,7 @@ const answer = async (
   { generated, maxTokens, hold }: Answering,
 ): Promise<EndReason> => {
   const { model, slot, isCancelled } = generation
-  const show = shower(generation, hold)
+  const show = createTokenEmitter(generation, hold)
   for await (const sampled of tokens) {
     if (isCancelled()) return 'cancelled'
     if (model.isEogToken(sampled.token)) {
@@ -135,7 +135,10 @@ const answer = async (
 }
 
 /** Emits the text that each token adds, or at the end the buffered text; true at a stop. */
-const shower = ({ model, order, callShape, emit }: Generation, hold: AnswerHold | undefined) => {
+const createTokenEmitter = (
+  { model, order, callShape, emit }: Generation,
+  hold: AnswerHold | undefined,
+) => {
   const { job, topLogprobs } = order
   const marks = order.tools && callShape ? callMarks(callShape) : []
   const text = new AnswerText<Token>(detokenizer(model, marks), order.sampling.stop)

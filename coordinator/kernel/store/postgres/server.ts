@@ -98,12 +98,12 @@ export class Server {
       this.#suspicion = new AbortController()
       if (this.#fault === undefined) await wait(PULSE_MS, this.#suspicion.signal)
       if (signal.aborted) return
-      await this.#feelPulse().catch(error => this.#leave(error))
+      await this.#checkConnection().catch(error => this.#leave(error))
       if (this.#fault !== undefined) await this.#recover()
     }
   }
 
-  async #feelPulse(): Promise<void> {
+  async #checkConnection(): Promise<void> {
     if (this.#fault !== undefined) return
     try {
       await this.#pulse.check()

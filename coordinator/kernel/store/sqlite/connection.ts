@@ -9,7 +9,7 @@ interface Connection {
   /** Changes when another connection has committed to the file (PRAGMA data_version). */
   dataVersion(): number
   /** A lock of another process is a failure at once from now on: the caller waits by itself. */
-  beImpatient(): void
+  disableBusyTimeout(): void
   /** Number of pages in the log that are not in the database file yet; 0 when that is unknown now. */
   countLogPages(): number
   /** Kysely itself closes only what it has used. */
@@ -34,7 +34,7 @@ const SYNCHRONOUS = { power_loss: 'full', process_end: 'normal' } as const
 
 /**
  * One connection. A reader cannot write. Both wait for the lock of another process, which stops
- * the event loop: good while opening, see `beImpatient`.
+ * the event loop: good while opening, see `disableBusyTimeout`.
  */
 export const connect = (
   path: string,
@@ -60,7 +60,7 @@ export const connect = (
     dialect: createSqliteDialect(database),
     dataVersion: () => pragma('data_version') as number,
     countLogPages: () => countLogPages(database),
-    beImpatient: () => pragma('busy_timeout = 0'),
+    disableBusyTimeout: () => pragma('busy_timeout = 0'),
     close: () => database.close(),
   }
 }

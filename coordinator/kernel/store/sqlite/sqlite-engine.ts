@@ -90,7 +90,7 @@ const openFile = async <T>(
   const writeSide = new Kysely<T>({ dialect: writing.dialect })
   try {
     await migrate(writeSide, { name: fileOf(name), migrations })
-    writing.beImpatient()
+    writing.disableBusyTimeout()
     const reading = connect(path, 'reader', survives)
     const read = new Kysely<T>({ dialect: reading.dialect })
     const thread = new ScanThread(path)

@@ -13,7 +13,7 @@ import { observeRefused } from '../../../../coordinator/devices/inventory/observ
 import type { RefusedDevice } from '../../../../coordinator/fleet/broker/admit-devices.ts'
 import { createInbox } from '../../../../coordinator/fleet/broker/inbox.ts'
 import type { Presence } from '../../../../coordinator/fleet/cells/presence.ts'
-import { putTold } from '../../../../coordinator/fleet/cells/presence-rows.ts'
+import { putPublishedPresence } from '../../../../coordinator/fleet/cells/presence-rows.ts'
 import { Budget } from '../../../../coordinator/kernel/budgets/budget.ts'
 import { EventLog } from '../../../../coordinator/kernel/events/event-log.ts'
 import type { StorePlace } from '../../../../coordinator/kernel/store/place.ts'
@@ -59,7 +59,7 @@ const openReplica = async (t: Test, place: StorePlace, name: string) => {
       await recorder.waitForWrites()
     },
     see: async (cellId: string, presence: Presence) => {
-      await store.ledger.sealed.write(trx => putTold(trx, [{ cellId, presence }], 0))
+      await store.ledger.sealed.write(trx => putPublishedPresence(trx, [{ cellId, presence }], 0))
       recorder.note(cellId, 'presence')
       await recorder.waitForWrites()
     },

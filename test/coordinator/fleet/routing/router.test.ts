@@ -195,7 +195,7 @@ t.test('trails', async t => {
     answers(100)
     const level = trailOf(fast, 0)
     t.equal(trailOf(fast, HALF_LIFE_MS), level / 2)
-    trails.wash(fast)
+    trails.clear(fast)
     t.equal(trailOf(fast, 0), level / 2)
   })
 

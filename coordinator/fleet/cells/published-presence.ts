@@ -2,12 +2,12 @@ import { Listeners } from '../../kernel/base/listeners.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import { PRESENCES, type Presence } from './presence.ts'
-import { readTold } from './presence-rows.ts'
+import { readPublishedPresence } from './presence-rows.ts'
 
 const PREFIX = 'shoal.cell.'
 
 /** Presence of each cell over all coordinators, as it was reported last. */
-export class ToldPresence {
+export class PublishedPresence {
   readonly #told = new Map<string, Presence>()
   /** Called after a change was reported, by whichever coordinator. */
   readonly changes = new Listeners<[cellId: string, presence: Presence]>()
@@ -15,13 +15,13 @@ export class ToldPresence {
   static async open(
     ledger: Pick<Ledger, 'read'>,
     events: Pick<Events, 'subscribe'>,
-  ): Promise<ToldPresence> {
-    const presence = new ToldPresence()
+  ): Promise<PublishedPresence> {
+    const presence = new PublishedPresence()
     events.subscribe(PREFIX, ({ type, subject }) => {
       if (subject !== undefined) presence.#note(subject, type.slice(PREFIX.length))
     })
     // an event that is heard meanwhile is newer than what is read
-    for (const [cellId, told] of await readTold(ledger.read))
+    for (const [cellId, told] of await readPublishedPresence(ledger.read))
       if (!presence.#told.has(cellId)) presence.#told.set(cellId, told)
     return presence
   }

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { combinePresence } from '../../../../coordinator/fleet/cells/combined-presence.ts'
 import type { Presence } from '../../../../coordinator/fleet/cells/presence.ts'
-import { PresenceTeller } from '../../../../coordinator/fleet/cells/presence-teller.ts'
-import { ToldPresence } from '../../../../coordinator/fleet/cells/told-presence.ts'
+import { PresencePublisher } from '../../../../coordinator/fleet/cells/presence-publisher.ts'
+import { PublishedPresence } from '../../../../coordinator/fleet/cells/published-presence.ts'
 import { Listeners } from '../../../../coordinator/kernel/base/listeners.ts'
 import { EventLog } from '../../../../coordinator/kernel/events/event-log.ts'
 import type { StorePlace } from '../../../../coordinator/kernel/store/place.ts'
@@ -42,10 +42,10 @@ const openReplica = async (t: Test, place: StorePlace, registry: Registry, id: s
     logger: silent,
     now: Date.now,
   })
-  const told = await ToldPresence.open(store.ledger, events)
+  const told = await PublishedPresence.open(store.ledger, events)
   const cells = new Map<string, Presence>()
   const clock = { ms: 0 }
-  const teller = new PresenceTeller({
+  const publisher = new PresencePublisher({
     ledger: store.ledger,
     replicas: registry.of(id),
     events,
@@ -59,14 +59,14 @@ const openReplica = async (t: Test, place: StorePlace, registry: Registry, id: s
   const see = async (presence: Presence, ...cellIds: string[]) => {
     for (const cellId of cellIds) {
       cells.set(cellId, presence)
-      teller.note(cellId, presence)
+      publisher.note(cellId, presence)
     }
-    await teller.waitForWrites()
+    await publisher.waitForWrites()
   }
   let closing: Promise<void> | undefined
   const close = () => {
     closing ??= (async () => {
-      await teller.close()
+      await publisher.close()
       await events.close()
       await store.close()
     })()
@@ -81,7 +81,7 @@ const openReplica = async (t: Test, place: StorePlace, registry: Registry, id: s
         [subject, (data as { from: string }).from, type.slice('shoal.cell.'.length)].join(' '),
       )
   }
-  return { store, teller, told, clock, see, listTold, close }
+  return { store, publisher, told, clock, see, listTold, close }
 }
 
 const places: [string, string | false, (t: Test) => Promise<StorePlace>][] = [
@@ -125,10 +125,10 @@ for (const [engine, skip, placeFor] of places)
       await a.see('dead', 'x')
       await b.close()
       registry.set('a')
-      await a.teller.reconcile()
-      await a.teller.waitForWrites()
+      await a.publisher.reconcile()
+      await a.publisher.waitForWrites()
       t.strictSame(await a.listTold(), ['x unknown ready', 'x ready dead'])
-      await a.teller.sweep(a.store.ledger)
+      await a.publisher.sweep(a.store.ledger)
       const rows = await a.store.ledger.read.selectFrom('cell_views').selectAll().execute()
       t.strictSame(rows, [{ cell_id: 'x', replica_id: 'a', presence: 'dead' }])
     })
@@ -141,29 +141,29 @@ for (const [engine, skip, placeFor] of places)
       registry.set('c')
       const c = await open('c')
       t.equal(c.told.of('x'), 'ready')
-      await c.teller.reconcile()
+      await c.publisher.reconcile()
       await c.see('ready', 'x')
-      await c.teller.sweep(c.store.ledger)
+      await c.publisher.sweep(c.store.ledger)
       c.clock.ms = 89_999
-      await c.teller.sweep(c.store.ledger)
-      await c.teller.waitForWrites()
+      await c.publisher.sweep(c.store.ledger)
+      await c.publisher.waitForWrites()
       t.equal((await c.listTold()).length, 4)
       c.clock.ms = 90_000
-      await c.teller.sweep(c.store.ledger)
-      await c.teller.waitForWrites()
+      await c.publisher.sweep(c.store.ledger)
+      await c.publisher.waitForWrites()
       t.strictSame((await c.listTold()).slice(4), ['y ready dead'], 'z was stopped before')
     })
 
     t.test('ends with the cell, and its view is written again where it is missing', async t => {
       const { a, b } = await scene(t, 'a', 'b')
       await a.see('ready', 'x', 'y')
-      a.teller.forget('x')
-      await a.teller.waitForWrites()
+      a.publisher.forget('x')
+      await a.publisher.waitForWrites()
       await a.see('ready', 'x')
       t.strictSame((await a.listTold()).slice(2), ['x unknown ready'])
       await b.store.ledger.free.write(trx => trx.deleteFrom('cell_views').execute())
-      await a.teller.reconcile()
-      await a.teller.waitForWrites()
+      await a.publisher.reconcile()
+      await a.publisher.waitForWrites()
       const rows = await a.store.ledger.read.selectFrom('cell_views').selectAll().execute()
       t.equal(rows.length, 2)
       t.equal((await a.listTold()).length, 3)

@@ -10,9 +10,9 @@ import type { Presence } from './presence.ts'
 import {
   deletePresence,
   listUnseen,
-  putTold,
+  putPublishedPresence,
   putViews,
-  readTold,
+  readPublishedPresence,
   readViews,
 } from './presence-rows.ts'
 import { UnseenCells } from './unseen-cells.ts'
@@ -47,7 +47,7 @@ const EVEN_FROZEN = { evenFrozen: true }
  * sees a cell; in the same transaction it compares what all live ones see with what was reported
  * last. The sealed lane lets exactly one of them find the difference.
  */
-export class PresenceTeller {
+export class PresencePublisher {
   readonly #parts: PresenceTellerParts
   readonly #notes = new Map<string, Note>()
   readonly #closing = new AbortController()
@@ -111,7 +111,7 @@ export class PresenceTeller {
   async #compare(): Promise<void> {
     const { ledger, replicas, cells } = this.#parts
     const views = await readViews(ledger.read, this.#liveIds())
-    const told = await readTold(ledger.read)
+    const told = await readPublishedPresence(ledger.read)
     for (const [cellId, rows] of views)
       if (combinePresence(presencesOf(rows)) !== told.get(cellId)) this.#judge(cellId)
     for (const { id, presence } of cells()) {
@@ -173,7 +173,7 @@ export class PresenceTeller {
     const cellIds = batch.filter(([, note]) => note !== 'gone').map(([cellId]) => cellId)
     if (cellIds.length === 0) return
     const views = await readViews(trx, this.#liveIds(), cellIds)
-    const told = await readTold(trx, cellIds)
+    const told = await readPublishedPresence(trx, cellIds)
     const unseen = new Set(idsOf(batch, 'unseen'))
     const changes = cellIds.flatMap(cellId => {
       const from = told.get(cellId) ?? 'unknown'
@@ -181,7 +181,7 @@ export class PresenceTeller {
       const presence = seen ?? (unseen.has(cellId) ? 'dead' : from)
       return presence === from ? [] : [{ cellId, from, presence }]
     })
-    await putTold(trx, changes, now())
+    await putPublishedPresence(trx, changes, now())
     await events.addWithin(
       trx,
       changes.map(({ cellId, from, presence }) => ({
