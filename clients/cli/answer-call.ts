@@ -7,19 +7,19 @@ import { type ApiCall, TextAnswer } from './api.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
 import { followWork } from './follow.ts'
-import { approvalStep, decisionStep, joinStep, outcomeStep } from './next-step.ts'
+import { approvalStep, decisionStep, declaredStep, outcomeStep } from './next-step.ts'
 import { readableAnswer } from './readable-answer.ts'
 import { sendWithKey } from './send-with-key.ts'
 import type { OpenSession } from './session.ts'
 import { findUnconfirmed } from './unconfirmed.ts'
 
-type AnswerFacts = Pick<DescribedOperation, 'success' | 'units' | 'isText'>
+type AnswerFacts = Pick<DescribedOperation, 'success' | 'units' | 'isText' | 'next'>
 
 /** Sends a call with `send`, prints the answer and sets the exit code. */
 export const answerCall = async (
   session: OpenSession,
   call: ApiCall,
-  { success, units, isText }: AnswerFacts,
+  { success, units, isText, next }: AnswerFacts,
   wait: boolean,
   send: (call: ApiCall) => Promise<unknown> = session.api.call,
 ): Promise<void> => {
@@ -35,7 +35,10 @@ export const answerCall = async (
   const unconfirmed = await findUnconfirmed(api, call, shown)
   if (unconfirmed !== undefined) throw unconfirmed
   const step =
-    end?.hint ?? outcomeStep(shown) ?? requestStep(shown, call) ?? joinStep(shown, settings.url)
+    end?.hint ??
+    outcomeStep(shown) ??
+    requestStep(shown, call) ??
+    declaredStep(shown, settings.url, next)
   if (step !== undefined && format === 'text') session.hint(step)
   if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
   const judged = end === undefined ? answer : resultOf(end.answer)

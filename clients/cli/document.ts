@@ -56,6 +56,7 @@ const Described = z.object({
   'x-shoal-effect': z.string().optional(),
   'x-shoal-mode': z.string().optional(),
   'x-shoal-success': SuccessRule.optional(),
+  'x-shoal-next': z.string().max(500).optional(),
   'x-shoal-cli': z.object({
     group: Word,
     verb: z
@@ -105,6 +106,8 @@ export interface DescribedOperation {
   needsCallKey: boolean
   /** Rules for the answer; the exit code is that of the first one that it does not meet. */
   success: readonly SuccessRule[]
+  /** Line to show after the answer, with places `{name}` for its fields. */
+  next?: string | undefined
   /** The field that is the text of a file, named by the last argument. */
   file: string | undefined
   /** Fields of the answer that are sizes, with their unit: bytes, bytes/s, KiB or MiB. */
@@ -151,6 +154,7 @@ const operationOf = (
     pairs: cli.pairs,
     needsCallKey: parameters.some(parameter => parameter['x-shoal-needed'] === true),
     success: [cli.exit, described['x-shoal-success']].filter(rule => rule !== undefined),
+    next: described['x-shoal-next'],
     file: cli.file,
     units: cli.units,
     isText: cli.is_text,

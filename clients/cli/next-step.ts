@@ -1,5 +1,6 @@
 import { ERROR_REASONS, type ErrorReason } from '../../shared/error-reasons.ts'
 import type { ErrorCode, ShoalError } from '../../shared/errors.ts'
+import { valueAt } from '../../shared/success-rule.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import { exitOfCommand, isSentCommand, type SentCommand, waitForCommand } from './sent-command.ts'
 import type { CliSettings } from './settings.ts'
@@ -96,16 +97,31 @@ const isBegunTask = (answer: unknown): answer is { task_id: string } => {
   return typeof task_id === 'string' && Object.keys(others).length === 0
 }
 
-/** Line that lets a machine join, after a token was made; undefined after any other answer. */
-export const joinStep = (answer: unknown, url: string): string | undefined => {
-  const { role, secret, uses_left } = (answer ?? {}) as Record<string, unknown>
-  if (role !== 'cell' || typeof secret !== 'string' || typeof uses_left !== 'number')
-    return undefined
-  const line = `on the new cell: shoald join ${url} --token ${escapeHidden(secret)}`
-  return isLoopback(new URL(url).hostname)
-    ? `${line}\nthis address is for cells on this machine; others need that of the network`
-    : line
+/**
+ * The line that an operation declares for its answer, with the answer's fields in their places;
+ * undefined where a field is missing.
+ */
+export const declaredStep = (
+  answer: unknown,
+  url: string,
+  line: string | undefined,
+): string | undefined => {
+  if (line === undefined) return undefined
+  const values = { ...(answer as Record<string, unknown>), url }
+  const isWhole = namesIn(line).every(name => typeof valueAt(values, name) === 'string')
+  if (!isWhole) return undefined
+  const filled = escapeHidden(
+    line.replaceAll(PLACE, (_, name: string) => String(valueAt(values, name))),
+  )
+  return namesIn(line).includes('url') && isLoopback(new URL(url).hostname)
+    ? `${filled}\nthis address is for cells on this machine; others need that of the network`
+    : filled
 }
+
+/** A place for a field in a declared line. */
+const PLACE = /\{(\w+)\}/g
+
+const namesIn = (line: string): string[] => [...line.matchAll(PLACE)].map(([, name = '']) => name)
 
 export const isLoopback = (host: string): boolean => /^(localhost|127\.[\d.]+|\[::1\])$/.test(host)
 

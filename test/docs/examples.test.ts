@@ -73,6 +73,20 @@ t.test('docs/api.md lists every reason of an error, with its code and meaning', 
     t.ok(text.includes(`| \`${reason}\` | \`${code}\` | ${about} |`), reason)
 })
 
+t.test('every declared reason is stated by some error of the product', async t => {
+  const texts = ['coordinator', 'discovery']
+    .flatMap(folder =>
+      readdirSync(join(root, folder), { recursive: true }).map(name => join(folder, String(name))),
+    )
+    .filter(path => path.endsWith('.ts'))
+    .map(read)
+  for (const reason of Object.keys(ERROR_REASONS))
+    t.ok(
+      texts.some(text => text.includes(`'${reason}'`)),
+      reason,
+    )
+})
+
 t.test('docs/protocol.md lists every topic as in the table', async t => {
   const text = read('docs/protocol.md')
   for (const { path, direction, qos } of Object.values(TOPICS))

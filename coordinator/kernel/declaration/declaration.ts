@@ -130,6 +130,11 @@ export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.Zo
    * command line, flows, conversations, sessions, tasks and tools. Absent for an answer that informs.
    */
   success?: SuccessRule
+  /**
+   * Line that tells a person how to go on after an answer. `{name}` takes a field of the answer, which
+   * must have them all, and `{url}` the address of the coordinator.
+   */
+  next?: string
 }
 
 /** The facts of a skill: an operation that is on the agent card. */

@@ -1,11 +1,15 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import t from 'tap'
 import { cliOf } from '../../../../coordinator/kernel/declaration/declaration.ts'
+import { failureOf, rpcError } from '../../../../coordinator/surfaces/a2a/errors.ts'
 import { operations } from '../../../../coordinator/surfaces/catalogue/operations.ts'
 import { skills } from '../../../../coordinator/surfaces/catalogue/skills.ts'
 import { docsPage } from '../../../../coordinator/surfaces/http/docs-page.ts'
 import type { OpenApiDocument } from '../../../../coordinator/surfaces/http/openapi.ts'
 import { publicUrls } from '../../../../coordinator/surfaces/http/public-urls.ts'
+import { protocolError } from '../../../../coordinator/surfaces/mcp/caller.ts'
+import { toErrorResult } from '../../../../coordinator/surfaces/mcp/tool-answer.ts'
+import { errorBody, ShoalError } from '../../../../shared/errors.ts'
 import { ChatRequest } from '../../../../shared/wire/openai.ts'
 import { appWith, config } from '../../../support/app.ts'
 
@@ -321,4 +325,39 @@ t.test('exactly the operations and skills that run on a cell take one in the que
     .map(({ operation }) => operation.operationId)
   t.ok(declared.includes('mqtt-publish') && declared.includes('mqtt-bridge'))
   t.strictSame(takes.sort(), declared.sort())
+})
+
+t.test(
+  'an operation names the reasons of its errors, and a token the line that joins a cell',
+  t => {
+    const find = (id: string) =>
+      described.find(({ operation }) => operation.operationId === id)?.operation as unknown as {
+        'x-shoal-reasons'?: string[]
+        'x-shoal-next'?: string
+      }
+    t.strictSame(find('models-add')['x-shoal-reasons'], [
+      'role_required',
+      'model_exists',
+      'egress_off',
+    ])
+    t.match(find('keys-reveal')['x-shoal-reasons']?.join(), /approval_pending.*key_revealed/)
+    t.equal(
+      find('tokens-create')['x-shoal-next'],
+      'on the new cell: shoald join {url} --token {secret}',
+    )
+    t.end()
+  },
+)
+
+t.test('an error carries its reason and what comes next on REST, A2A and MCP', async t => {
+  const onward = { reason: 'approval_pending', next: 'shoal gates approve gate_1' } as const
+  const pending = new ShoalError('forbidden', 'request gate_1 is pending', onward)
+  t.match(errorBody(pending), { error: { code: 'forbidden', param: null, ...onward } })
+  t.match(rpcError(failureOf(pending)), { data: [{ reason: 'FORBIDDEN', metadata: onward }] })
+  t.match(protocolError(pending), { data: { code: 'forbidden', ...onward } })
+  const [content] = toErrorResult(pending).content
+  t.match(JSON.parse((content as { text: string }).text), { error: onward })
+  const plain = new ShoalError('forbidden', 'x')
+  t.strictSame(Object.keys(errorBody(plain).error), ['message', 'type', 'param', 'code'])
+  t.notOk(JSON.stringify(rpcError(failureOf(plain))).includes('metadata'))
 })

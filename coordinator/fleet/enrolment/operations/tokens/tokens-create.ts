@@ -17,6 +17,7 @@ export default defineOperation({
   roles: ['operator_admin'],
   effect: 'gated',
   tool: false,
+  next: 'on the new cell: shoald join {url} --token {secret}',
   input: z.strictObject({
     ttl_minutes: z
       .int()
