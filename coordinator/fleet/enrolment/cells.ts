@@ -20,7 +20,7 @@ import { cellOf, type EnrolledCell } from './cell.ts'
 import { raiseEpoch, readCellRow, readCredentials, requireCellRow } from './cell-rows.ts'
 import { giveCredential, isNext, isPast, promoteCredential } from './credentials.ts'
 import { admit, keyFault, newCellRow } from './enrolment.ts'
-import { Refusals } from './refusals.ts'
+import { EnrolmentRefusals } from './refusals.ts'
 
 export type { EnrolledCell } from './cell.ts'
 
@@ -52,7 +52,7 @@ export class Cells {
   readonly #logger: Pick<Logger, 'warn'> | undefined
   readonly #addEvents: Events['addWithin']
   readonly #now: () => number
-  readonly #refusals: Refusals
+  readonly #refusals: EnrolmentRefusals
   readonly #verifier: Verifier<CellRow>
   /** Unix time of the last renewal by cell; guards the disk of this process, so each has its own. */
   readonly #renewedAt = new Map<string, number>()
@@ -77,7 +77,7 @@ export class Cells {
     this.#store = store
     this.#logger = logger
     this.#now = now
-    this.#refusals = new Refusals(logger, now)
+    this.#refusals = new EnrolmentRefusals(logger, now)
     this.#verifier = new Verifier({
       load: id => readCredentials(store.ledger.read, id),
       lags: store.revisions.lags,

@@ -5,7 +5,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 const AUDIT_EVERY_MS = 3600 * 1000
 
 /** Refused enrolments: the reason is logged but not returned to the requester. */
-export class Refusals {
+export class EnrolmentRefusals {
   readonly #logger: Pick<Logger, 'warn'> | undefined
   readonly #now: () => number
   /** Unix time of the last audit row by token and reason; holds only tokens that exist. */
