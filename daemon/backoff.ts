@@ -1,5 +1,8 @@
+import { backOffMs, HALF_JITTER } from '../shared/back-off.ts'
+
 /** Pause before restart n (from 0) of something that failed: 1 s, 2 s, 4 s … at most one minute. */
-export const backoffMs = (restart: number): number => Math.min(60_000, 1000 * 2 ** restart)
+export const restartMs = (restart: number): number =>
+  backOffMs({ firstMs: 1000, maxMs: 60_000 }, restart)
 
 /**
  * Number of tries, about half a minute in total, during which a coordinator is assumed to be
@@ -11,9 +14,10 @@ const PATIENT_TRIES = 12
  * Pause before try n (from 0) to reach the coordinator: 0.25 s, 0.5 s … 4 s for a while, then 10 s.
  * Each is shortened by up to half, so that a fleet does not come back in one instant.
  */
-export const reconnectMs = (attempt: number, random: () => number = Math.random): number => {
-  const longest = attempt < PATIENT_TRIES ? Math.min(4000, 250 * 2 ** attempt) : 10_000
-  return longest * (1 - random() / 2)
+export const reconnectMs = (attempt: number, random?: () => number): number => {
+  const isEarly = attempt < PATIENT_TRIES
+  const steps = isEarly ? { firstMs: 250, maxMs: 4000 } : { firstMs: 10_000, maxMs: 10_000 }
+  return backOffMs({ ...steps, jitter: HALF_JITTER }, attempt, random)
 }
 
 /**
@@ -22,5 +26,5 @@ export const reconnectMs = (attempt: number, random: () => number = Math.random)
  * met within about a second; from the seventh try on it is one dial a second and fewer. Each pause
  * varies by half, so that the two planes of a cell do not take turns at a round-robin balancer.
  */
-export const seekMs = (attempt: number, random: () => number = Math.random): number =>
-  Math.min(10_000, 250 * 1.25 ** attempt) * (0.5 + random())
+export const seekMs = (attempt: number, random?: () => number): number =>
+  backOffMs({ firstMs: 250, factor: 1.25, maxMs: 10_000, jitter: [0.5, 1.5] }, attempt, random)

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { wait as realWait, type Wait } from '../shared/wait.ts'
-import { backoffMs } from './backoff.ts'
+import { restartMs } from './backoff.ts'
 import type { HealthRegistry } from './health.ts'
 import type { Service, ServiceContext } from './service.ts'
 
@@ -36,7 +36,7 @@ const keepRunning = async (service: Service, options: SupervisorOptions): Promis
     const error = await runOnce(service, signal, () => health.report(service.name, 'running'))
     if (error === undefined) break
     if (now() - startedAt >= SOUND_MS) failures = 0
-    const pauseMs = backoffMs(failures++)
+    const pauseMs = restartMs(failures++)
     logger.debug({ service: service.name, error }, 'service failed')
     health.report(service.name, 'waiting', `${error.message}; next try in ${pauseMs / 1000} s`)
     await wait(pauseMs, signal)

@@ -1,11 +1,11 @@
+import { backOffMs } from '../../shared/back-off.ts'
+
 /** A child that ran this long was sound: its next pause is the shortest. */
 export const SOUND_MS = 30_000
 
-const FIRST_MS = 250
-const LONGEST_MS = 10_000
-
 /** Pause before restart n (from 0): 250 ms, 500 ms, 1 s … at most 10 s. */
-export const restartMs = (restart: number): number => Math.min(LONGEST_MS, FIRST_MS * 2 ** restart)
+export const restartMs = (restart: number): number =>
+  backOffMs({ firstMs: 250, maxMs: 10_000 }, restart)
 
 /** Codes of sysexits.h that another try does not change: usage, data, port, files, access, configuration. */
 const FINAL = [64, 65, 69, 73, 74, 77, 78]

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
-import { backoffMs } from '../backoff.ts'
+import { restartMs } from '../backoff.ts'
 
 interface ChildFollowOptions {
   command: string
@@ -33,7 +33,7 @@ export const followChild = async (options: ChildFollowOptions): Promise<void> =>
     if (signal.aborted) return
     onEnd(reason)
     if (spoke) failures = 0
-    await wait(backoffMs(failures), signal)
+    await wait(restartMs(failures), signal)
   }
 }
 

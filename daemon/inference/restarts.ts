@@ -1,4 +1,4 @@
-import { backoffMs } from '../backoff.ts'
+import { restartMs } from '../backoff.ts'
 
 const WINDOW_MS = 600_000
 const MAX_CRASHES = 5
@@ -24,7 +24,7 @@ export class Restarts {
     this.total++
     this.#crashes = [...this.#crashes.filter(at => now - at < WINDOW_MS), now]
     const count = this.#crashes.length
-    if (count < MAX_CRASHES) return { waitMs: backoffMs(count - 1), open: false }
+    if (count < MAX_CRASHES) return { waitMs: restartMs(count - 1), open: false }
     const first = this.#crashes[count - MAX_CRASHES] as number
     return { waitMs: Math.max(MINUTE_MS, first + WINDOW_MS - now), open: true }
   }

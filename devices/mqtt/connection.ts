@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net'
 import type { MqttClient } from 'mqtt'
+import { backOffMs } from '../../shared/back-off.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { type Wait, wait as waitMs } from '../../shared/wait.ts'
 import type { LinkContext } from '../device-link.ts'
 import { BoundedSocket, type MqttLimits } from './bounded-socket.ts'
 import { createClient, waitForClose } from './session-client.ts'
 
-const MAX_PAUSE_MS = 30_000
+const PAUSE = { firstMs: 1000, maxMs: 30_000 }
 
 export interface MqttMessage {
   topic: string
@@ -172,7 +173,7 @@ export class MqttConnection {
         this.#reason = message.slice(0, 200)
       }
       this.#setClient(undefined)
-      if (!signal.aborted) await wait(Math.min(MAX_PAUSE_MS, 1000 * 2 ** attempt), signal)
+      if (!signal.aborted) await wait(backOffMs(PAUSE, attempt), signal)
     }
   }
 

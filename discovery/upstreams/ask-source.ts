@@ -1,3 +1,4 @@
+import { backOffMs } from '../../shared/back-off.ts'
 import { asSendError } from '../../shared/outbound/send-error.ts'
 import type { Wait } from '../../shared/wait.ts'
 import { UpstreamError } from './client.ts'
@@ -55,6 +56,9 @@ export const askSource = async (
   }
 }
 
+/** The pause of a retry, to which up to a second is added. */
+const RETRY = { firstMs: 1000, maxMs: 60_000 }
+
 /** Milliseconds before the next try; undefined when there is none. */
 const retryWaitMs = (
   { method, request: { source } }: PreparedRequest,
@@ -65,7 +69,7 @@ const retryWaitMs = (
   const isRepeatable = method === 'GET' && source.floorSeconds === undefined
   if (!isRepeatable || retries === MAX_RETRIES || !isTransient(error)) return undefined
   return error.retryAfterSeconds === undefined
-    ? (2 ** retries + random()) * 1000
+    ? backOffMs(RETRY, retries) + random() * 1000
     : error.retryAfterSeconds * 1000
 }
 

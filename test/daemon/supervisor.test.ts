@@ -1,5 +1,5 @@
 import t from 'tap'
-import { backoffMs, reconnectMs } from '../../daemon/backoff.ts'
+import { reconnectMs, restartMs } from '../../daemon/backoff.ts'
 import { patient } from '../../daemon/patience.ts'
 import type { Service, ServiceContext } from '../../daemon/service.ts'
 import { supervise } from '../../daemon/supervisor.ts'
@@ -7,15 +7,15 @@ import { logger, newHealth, waitUntilTrue } from './stand-in.ts'
 
 t.test('pauses', async t => {
   t.strictSame(
-    [0, 1, 2, 3, 5, 6, 7, 2000].map(backoffMs),
+    [0, 1, 2, 3, 5, 6, 7, 2000].map(restartMs),
     [1000, 2000, 4000, 8000, 32_000, 60_000, 60_000, 60_000],
   )
   t.strictSame(
-    [0, 1, 4, 11, 12, 2000].map(n => reconnectMs(n, () => 0)),
+    [0, 1, 4, 11, 12, 2000].map(n => reconnectMs(n, () => 1)),
     [250, 500, 4000, 4000, 10_000, 10_000],
   )
   t.strictSame(
-    [0, 1].map(n => reconnectMs(n, () => 1)),
+    [0, 1].map(n => reconnectMs(n, () => 0)),
     [125, 250],
   )
 })

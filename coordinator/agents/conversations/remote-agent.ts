@@ -1,3 +1,4 @@
+import { backOffMs, HALF_JITTER } from '../../../shared/back-off.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { readDocument } from '../../../shared/foreign/read-document.ts'
 import {
@@ -8,7 +9,6 @@ import {
 import type { Target } from '../../../shared/outbound/judge.ts'
 import { sleep, systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
 import type { Sender } from '../../kernel/outbound/sender.ts'
-import { backOffMs } from '../../kernel/queue/back-off.ts'
 import type { AgentCredentials } from './agent-credentials.ts'
 import type { ConversationsConfig } from './conversations-config.ts'
 import { readReply } from './remote-reply.ts'
@@ -36,7 +36,7 @@ interface Line extends Dialect {
   cardUrl: string
 }
 
-const POLL = { firstSeconds: 0.5, factor: 2, maxSeconds: 5 }
+const POLL = { firstMs: 500, maxMs: 5000, jitter: HALF_JITTER }
 /**
  * Number of consecutive polls that may fail, so that one failure does not lose the work of a task.
  */
@@ -130,7 +130,7 @@ export class RemoteAgents {
   async #poll(line: Line, taskId: string, signal: AbortSignal): Promise<string> {
     const wait = this.#parts.wait ?? waitOrAbort
     for (let attempt = 1, failed = 0; ; attempt++) {
-      await wait(backOffMs(POLL, attempt, systemRuntime.random()), signal)
+      await wait(backOffMs(POLL, attempt - 1), signal)
       const body = taskRequestOf(line.version, 'get', taskId, systemRuntime.ids.uuid())
       const answer = await this.#call(line, body, signal).catch(error => {
         if (signal.aborted || ++failed === FAILED_POLLS) throw error

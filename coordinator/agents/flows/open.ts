@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { HALF_JITTER } from '../../../shared/back-off.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import type { Base } from '../../kernel/base/base.ts'
@@ -59,7 +60,7 @@ export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowView
       }),
       // an attempt is only counted when its process dies; a run survives that any number of times
       maxAttempts: 10_000,
-      backOff: { firstSeconds: 1, factor: 2, maxSeconds: 60 },
+      backOff: { firstMs: 1000, maxMs: 60_000, jitter: HALF_JITTER },
       concurrency: 8,
       timeoutSeconds: 3600,
       leaseSeconds: 10,

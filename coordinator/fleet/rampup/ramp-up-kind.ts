@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { HALF_JITTER } from '../../../shared/back-off.ts'
 import { defineJobKind, type JobKind } from '../../kernel/queue/job-kind.ts'
 import { continueRampUp } from './continue-ramp-up.ts'
 import type { FaultParts } from './find-fault.ts'
@@ -15,7 +16,7 @@ export const createRampUpKind = (parts: FaultParts): JobKind =>
     account: () => ({ project: 'rampup' }),
     // an attempt ends only when its process does
     maxAttempts: 10_000,
-    backOff: { firstSeconds: 1, factor: 2, maxSeconds: 60 },
+    backOff: { firstMs: 1000, maxMs: 60_000, jitter: HALF_JITTER },
     concurrency: 1,
     timeoutSeconds: 600,
     leaseSeconds: 10,

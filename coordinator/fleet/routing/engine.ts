@@ -1,3 +1,4 @@
+import { backOffMs } from '../../../shared/back-off.ts'
 import { systemRuntime } from '../../../shared/runtime.ts'
 import type { CellLink } from '../cells/cell-link.ts'
 import { believedQueue, believedSlots, type Claims } from './health/claims.ts'
@@ -101,14 +102,13 @@ export const healthOf = (engine: CellEngine): EngineHealth => {
 }
 
 /** First and longest time until a cell that refused is asked again, milliseconds. */
-const BUSY_MS = 100
-const MAX_BUSY_MS = 2000
+const BUSY = { firstMs: 100, maxMs: 2000 }
 
 /** Records that the engine refused a request for lack of room. */
 export const noteEngineRefusal = (engine: CellEngine, nowMs: number): void => {
   const refusals = engine.refusals ?? 0
   engine.refusals = refusals + 1
-  engine.fullUntilMs = nowMs + Math.min(MAX_BUSY_MS, BUSY_MS * 2 ** refusals)
+  engine.fullUntilMs = nowMs + backOffMs(BUSY, refusals)
 }
 
 /** Records that the engine has room again, as far as the coordinator knows. */

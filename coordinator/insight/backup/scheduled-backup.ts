@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import * as z from 'zod'
+import { HALF_JITTER } from '../../../shared/back-off.ts'
 import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
 import { JobError } from '../../kernel/queue/job-error.ts'
 import { defineJobKind, type JobKind } from '../../kernel/queue/job-kind.ts'
@@ -24,7 +25,7 @@ export const createBackupKind = ({ readRequest, onMade, make = runInWorker }: Ki
     payload: z.object({}),
     account: () => ({ project: 'backup' }),
     maxAttempts: 5,
-    backOff: { firstSeconds: RETRY_SECONDS, factor: 2, maxSeconds: 3600 },
+    backOff: { firstMs: RETRY_SECONDS * 1000, maxMs: 3_600_000, jitter: HALF_JITTER },
     concurrency: 1,
     timeoutSeconds: 6 * 3600,
     leaseSeconds: 60,

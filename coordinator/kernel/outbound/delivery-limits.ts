@@ -1,3 +1,4 @@
+import { HALF_JITTER } from '../../../shared/back-off.ts'
 import type { JobKind } from '../queue/job-kind.ts'
 
 type Limits = Pick<
@@ -19,7 +20,12 @@ export const deliveryLimits = (config: {
   maxAttempts: config.max_attempts,
   // the target has not answered: several kills in a row must not cost it the message
   countsLosses: false,
-  backOff: { firstSeconds: config.retry_first_seconds, factor: 4, maxSeconds: 3600 },
+  backOff: {
+    firstMs: config.retry_first_seconds * 1000,
+    factor: 4,
+    maxMs: 3_600_000,
+    jitter: HALF_JITTER,
+  },
   concurrency: 32,
   timeoutSeconds: 60,
   leaseSeconds: 10,

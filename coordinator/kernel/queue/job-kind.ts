@@ -1,6 +1,6 @@
 import type * as z from 'zod'
+import type { BackOff } from '../../../shared/back-off.ts'
 import type { SealedTrx } from '../store/store.ts'
-import type { BackOff } from './back-off.ts'
 import type { Job } from './job.ts'
 
 /** Context of one attempt. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { backOffMs } from '../../../shared/back-off.ts'
 import {
   type Runtime,
   sleep,
@@ -7,7 +8,6 @@ import {
   timeoutSignal,
 } from '../../../shared/runtime.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
-import { backOffMs } from './back-off.ts'
 import type { Job } from './job.ts'
 import { claimJobs, endJob, putBack, renewLease } from './job-claims.ts'
 import { JobError } from './job-error.ts'
@@ -154,7 +154,7 @@ export class Worker {
     if (error.final || job.attempts >= job.maxAttempts) return this.#end(kind, job, 'dead', reason)
     const at = Math.max(
       retryAt,
-      now() + backOffMs(kind.backOff, job.attempts, this.#runtime.random()),
+      now() + Math.round(backOffMs(kind.backOff, job.attempts - 1, this.#runtime.random)),
     )
     return this.#putBack(job, { at, reason, counts: true }, 'retried')
   }

@@ -1,5 +1,5 @@
 import { wait as realWait, type Wait } from '../../../shared/wait.ts'
-import { backoffMs } from '../../backoff.ts'
+import { restartMs } from '../../backoff.ts'
 import type { Clock } from '../clock.ts'
 import { rememberDigest } from '../weights.ts'
 import type { AddressGuard } from './address-guard.ts'
@@ -55,7 +55,7 @@ export const download = async (order: Download): Promise<void> => {
         failures = part.bytes > before ? 1 : failures + 1
         if (failures >= MAX_FAILURES) throw createFetchError(url, error)
         if (error instanceof UnusablePart) await part.restart()
-        await wait(backoffMs(failures - 1), signal)
+        await wait(restartMs(failures - 1), signal)
       }
     }
     kept = await complete(part, { file, sha256: sha256 ?? promised })

@@ -1,4 +1,6 @@
+import { backOffMs } from '../../../../shared/back-off.ts'
 import { systemRuntime } from '../../../../shared/runtime.ts'
+
 export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const
 export type BreakerState = (typeof BREAKER_STATES)[number]
 
@@ -10,10 +12,8 @@ const OPEN_ABOVE = 0.5
 const AFTER_PROBE = 0.45
 /** Share below which the engine counts as recovered, and its next opening is short again. */
 const RECOVERED_BELOW = 0.1
-const FIRST_PAUSE_MS = 1000
-const MAX_PAUSE_MS = 60_000
-/** Part of a pause that is random, so that coordinators do not probe a cell together. */
-const JITTER = 0.5
+/** A quarter shorter to a quarter longer, so that coordinators do not probe a cell together. */
+const PAUSE = { firstMs: 1000, maxMs: 60_000, jitter: [0.75, 1.25] } as const
 /** Time that a probe has before another request is let through, as long answers are probes too. */
 const PROBE_MS = 30_000
 
@@ -103,10 +103,9 @@ export class Breaker {
   }
 
   #open(nowMs: number): void {
-    const pauseMs = Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#openings)
-    this.#openings++
+    const pauseMs = backOffMs(PAUSE, this.#openings++, this.#random)
     this.#isProbed = false
     this.#openedAtMs = nowMs
-    this.#blockedUntilMs = nowMs + pauseMs * (1 - JITTER / 2 + JITTER * this.#random())
+    this.#blockedUntilMs = nowMs + pauseMs
   }
 }

@@ -1,9 +1,13 @@
 import type { Kysely, Transaction } from 'kysely'
+import { backOffMs } from '../../../../shared/back-off.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { sleep, systemRuntime } from '../../../../shared/runtime.ts'
 import type { LaneOptions } from '../engine.ts'
 import { type FaultKind, faultOf } from '../faults.ts'
 import type { Lane, WriteOptions, WriteWork } from '../lanes.ts'
+
+/** Pause between two attempts. */
+const PAUSE = { firstMs: 1, maxMs: 1024, jitter: [0, 1] } as const
 
 /** Attempts at a work that collides with others, or whose connection is lost before the commit. */
 const ATTEMPTS: Partial<Record<FaultKind, number>> = {
@@ -80,7 +84,7 @@ export class FreeLane<T> implements Lane<Transaction<T>> {
       const fault = faultOf(error)
       if (fault === undefined || attempt >= (ATTEMPTS[fault] ?? 1)) throw error
       observer?.onRetry('free')
-      await this.#wait(systemRuntime.random() * 2 ** attempt)
+      await this.#wait(backOffMs(PAUSE, attempt))
       return this.#attempt(work, options, attempt + 1)
     }
   }

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import type { NewUsage } from '../../../../coordinator/access/quota/usage.ts'
 import { newCell } from '../../../../coordinator/fleet/cells/cell.ts'
 import { defineJobKind } from '../../../../coordinator/kernel/queue/job-kind.ts'
+import { HALF_JITTER } from '../../../../shared/back-off.ts'
 import { openScene } from '../../../support/coordinator.ts'
 import { engine, gpu, sampleOf } from '../../fleet/series/samples.ts'
 import { notInFiles } from '../../kernel/store/temporary.ts'
@@ -151,7 +152,7 @@ t.test('testcenter and the dashboard show what the parts show', async t => {
       payload: z.object({}),
       account: () => ({ project: 'reports' }),
       maxAttempts: 1,
-      backOff: { firstSeconds: 1, factor: 2, maxSeconds: 60 },
+      backOff: { firstMs: 1000, maxMs: 60_000, jitter: HALF_JITTER },
       concurrency: 1,
       timeoutSeconds: 1,
       leaseSeconds: 60,

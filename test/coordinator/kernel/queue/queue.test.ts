@@ -4,7 +4,6 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { openLeader } from '../../../../coordinator/kernel/leader/open.ts'
-import { type BackOff, backOffMs } from '../../../../coordinator/kernel/queue/back-off.ts'
 import { JobError } from '../../../../coordinator/kernel/queue/job-error.ts'
 import { forgetJobs } from '../../../../coordinator/kernel/queue/job-store.ts'
 import { openWorker } from '../../../../coordinator/kernel/queue/open-worker.ts'
@@ -20,13 +19,6 @@ const own = { tenantId: 'one' }
 const job = (n: number, more: object = {}) => ({ kind: 'test', payload: { n }, ...own, ...more })
 const areAllDone = (states: string[]) => states.every(state => state === 'done')
 const nOf = (payload: unknown) => (payload as { n: number }).n
-
-t.test('the wait before a retry grows up to its bound, half of it random', async t => {
-  const steps: BackOff = { firstSeconds: 10, factor: 4, maxSeconds: 100 }
-  const waits = (random: number) => [1, 2, 3, 9].map(n => backOffMs(steps, n, random))
-  t.strictSame(waits(0), [5000, 20_000, 50_000, 50_000])
-  t.strictSame(waits(0.5), [7500, 30_000, 75_000, 75_000])
-})
 
 t.test('jobs run urgent ones first, otherwise in order', async t => {
   const done: number[] = []

@@ -5,6 +5,7 @@ import { defineJobKind, type JobKind } from '../../../../coordinator/kernel/queu
 import { createQueue } from '../../../../coordinator/kernel/queue/queue.ts'
 import { Worker, type WorkerParts } from '../../../../coordinator/kernel/queue/worker.ts'
 import type { Store } from '../../../../coordinator/kernel/store/store.ts'
+import { HALF_JITTER } from '../../../../shared/back-off.ts'
 import { systemRuntime } from '../../../../shared/runtime.ts'
 import { silent } from '../../../support/cell.ts'
 import { BY, temporaryStore } from '../store/temporary.ts'
@@ -15,7 +16,7 @@ export const testKind = (parts: Partial<JobKind> = {}): JobKind =>
     payload: z.strictObject({ n: z.int(), account: z.record(z.string(), z.json()).optional() }),
     account: ({ account = {} }) => ({ project: 'tests', ...account }),
     maxAttempts: 3,
-    backOff: { firstSeconds: 10, factor: 4, maxSeconds: 100 },
+    backOff: { firstMs: 10_000, factor: 4, maxMs: 100_000, jitter: HALF_JITTER },
     concurrency: 4,
     timeoutSeconds: 60,
     leaseSeconds: 30,
