@@ -1,4 +1,6 @@
 import type { Logger } from 'pino'
+import { systemRuntime } from '../../shared/runtime.ts'
+import { TokenBucket } from '../../shared/token-bucket.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { FindingsBody } from '../../shared/wire/findings.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
@@ -7,7 +9,6 @@ import { drain } from './drain.ts'
 import { FindingsSpool } from './findings-spool.ts'
 import { MAX_RECORD_BYTES } from './records.ts'
 import { type Batch, Spool } from './spool.ts'
-import { TokenBucket } from './token-bucket.ts'
 
 export interface BacklogParts {
   /** Storage for samples while disconnected: the oldest are dropped when it is full. */
@@ -131,7 +132,9 @@ export class Backlog {
   async drain(senders: BacklogSenders, signal: AbortSignal): Promise<void> {
     const { sendMessages, sendSamples, sendFindings } = senders
     const [outbox, spool, findings] = [this.#outbox, this.#spool, this.#findings]
-    const bucket = new TokenBucket(this.#limits.drainBytesPerSecond)
+    const amount = this.#limits.drainBytesPerSecond
+    const rate = { amount, perMs: 1000, burst: amount }
+    const bucket = new TokenBucket(rate, systemRuntime.nowMs)
     const how = { bucket, wait: this.#parts.wait ?? realWait, signal }
     const send = async ({ texts }: Batch): Promise<void> => {
       await sendMessages(texts.map(text => JSON.parse(text)))

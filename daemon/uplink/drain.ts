@@ -1,6 +1,6 @@
+import type { TokenBucket } from '../../shared/token-bucket.ts'
 import type { Wait } from '../../shared/wait.ts'
 import type { Batch, Spool } from './spool.ts'
-import type { TokenBucket } from './token-bucket.ts'
 
 const WINDOW = 4
 

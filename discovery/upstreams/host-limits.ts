@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import * as z from 'zod'
 import { readPrivate, replacePrivate } from '../../shared/private-file.ts'
+import { HostBucket } from './host-bucket.ts'
 import type { Source, SourceRate } from './source.ts'
-import { TokenBucket } from './token-bucket.ts'
 
 interface HostLimitsParts {
   folder: string
@@ -21,10 +21,9 @@ const StateFile = z.object({
 })
 type StateFile = z.output<typeof StateFile>
 
-/** A bucket with the facts that decide whether it is kept. */
-interface HostBucket {
-  bucket: TokenBucket
-  rate: SourceRate
+interface KnownHost {
+  bucket: HostBucket
+  /** True when the bucket outlives the process. */
   isPersisted: boolean
 }
 
@@ -39,7 +38,7 @@ const FORGET_MS = 86_400_000
  */
 export class HostLimits {
   readonly #parts: HostLimitsParts
-  readonly #hosts = new Map<string, HostBucket>()
+  readonly #hosts = new Map<string, KnownHost>()
   /** Time of the last request by cache key, for sources with a floor, Unix milliseconds. */
   readonly #asked: Map<string, number>
   readonly #kept: StateFile
@@ -64,10 +63,9 @@ export class HostLimits {
     return sinceMs < 0 ? 0 : Math.max(0, floorSeconds * 1000 - sinceMs)
   }
 
-  /** Takes a place at the host; see `TokenBucket.take`. */
+  /** Takes a place at the host; see `HostBucket.take`. */
   take(source: Source, host: string, hasKey: boolean, maxWaitMs: number): number {
-    const found = this.#find(source, host, hasKey)
-    return found.bucket.take(found.rate, this.#parts.now(), maxWaitMs)
+    return this.#find(source, host, hasKey).bucket.take(maxWaitMs)
   }
 
   give(source: Source, host: string): void {
@@ -87,16 +85,17 @@ export class HostLimits {
     if (source.isPersisted) await this.#store()
   }
 
-  #find(source: Source, host: string, hasKey: boolean): HostBucket {
+  #find(source: Source, host: string, hasKey: boolean): KnownHost {
     const name = nameOf(source, host)
     const rate = this.#rateOf(source, hasKey)
-    const now = this.#parts.now()
+    const { now } = this.#parts
     const bucket =
-      this.#hosts.get(name)?.bucket ?? new TokenBucket(rate, now, this.#kept.buckets[name])
-    const found = { bucket, rate, isPersisted: source.isPersisted ?? false }
+      this.#hosts.get(name)?.bucket ?? new HostBucket(rate, now, this.#kept.buckets[name])
+    bucket.setRate(rate)
+    const found = { bucket, isPersisted: source.isPersisted ?? false }
     this.#hosts.delete(name)
     this.#hosts.set(name, found)
-    if (this.#hosts.size > MAX_HOSTS) this.#forgetOne(now)
+    if (this.#hosts.size > MAX_HOSTS) this.#forgetOne()
     return found
   }
 
@@ -108,9 +107,9 @@ export class HostLimits {
   }
 
   /** Forgets a host whose bucket is full again; of none such, the one that was asked first. */
-  #forgetOne(now: number): void {
+  #forgetOne(): void {
     const [oldest] = this.#hosts.keys()
-    const idle = [...this.#hosts].find(([, { bucket, rate }]) => bucket.isFull(rate, now))
+    const idle = [...this.#hosts].find(([, { bucket }]) => bucket.isFull)
     this.#hosts.delete(idle?.[0] ?? oldest ?? '')
   }
 

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { Duplex } from 'node:stream'
 import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
+import { TokenBucket } from '../../../shared/token-bucket.ts'
 
 export interface GuardLimits {
   maxPacketBytes: number
@@ -68,27 +69,9 @@ export class PacketMeter {
   }
 }
 
-/** A token bucket: over bytes, or over packets. */
-export class RateBucket {
-  #tokens: number
-  #at: number
-  readonly #rate: Rate
-
-  constructor(rate: Rate, nowMs: number) {
-    this.#rate = rate
-    this.#tokens = rate.burst
-    this.#at = nowMs
-  }
-
-  /** Milliseconds to wait until `amount` would be allowed; 0 when it is. */
-  take(amount: number, nowMs: number): number {
-    const { perSecond, burst } = this.#rate
-    const refilled = this.#tokens + ((nowMs - this.#at) * perSecond) / 1000
-    this.#tokens = Math.min(burst, refilled) - amount
-    this.#at = nowMs
-    return this.#tokens >= 0 ? 0 : (-this.#tokens * 1000) / perSecond
-  }
-}
+/** A bucket over bytes, or over packets. */
+const createBucket = ({ perSecond, burst }: Rate, now: () => number): TokenBucket =>
+  new TokenBucket({ amount: perSecond, perMs: 1000, burst }, now)
 
 /**
  * A read of at least this many bytes ends the peer's turn. Node reads a socket up to 32 times, 64 KiB
@@ -110,8 +93,8 @@ interface GuardOptions extends GuardLimits {
  */
 export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
   const meter = new PacketMeter()
-  const bytes = new RateBucket(options.bytes, options.nowMs())
-  const packets = new RateBucket(options.packets, options.nowMs())
+  const bytes = createBucket(options.bytes, options.nowMs)
+  const packets = createBucket(options.packets, options.nowMs)
   let resumeTimer: Timer | undefined
   let endOfTurn: Timer | undefined
 
@@ -162,9 +145,8 @@ export const guardSocket = (socket: Socket, options: GuardOptions): Duplex => {
 
   /** Milliseconds by which the peer exceeds its allowed rate. */
   const ahead = (chunk: Buffer, packetsBefore: number): number => {
-    const now = options.nowMs()
-    const forBytes = bytes.take(chunk.length, now)
-    return Math.max(forBytes, packets.take(meter.packets - packetsBefore, now))
+    const forBytes = bytes.take(chunk.length)
+    return Math.max(forBytes, packets.take(meter.packets - packetsBefore))
   }
 
   socket.on('data', (chunk: Buffer) => {

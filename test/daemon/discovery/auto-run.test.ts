@@ -8,10 +8,10 @@ import { AutoRunBudget } from '../../../daemon/discovery/auto-run-budget.ts'
 import { DiscoveryConfig } from '../../../daemon/discovery/config.ts'
 import { FindingsSpool } from '../../../daemon/uplink/findings-spool.ts'
 import { Nudge } from '../../../daemon/uplink/nudge.ts'
-import { TokenBucket } from '../../../daemon/uplink/token-bucket.ts'
 import { Uplink } from '../../../daemon/uplink/uplink.ts'
 import { type DiscoveryModule, isScan } from '../../../discovery/module.ts'
 import { NotPossibleHere, type ScanRun } from '../../../discovery/scan-run.ts'
+import { TokenBucket } from '../../../shared/token-bucket.ts'
 import { FindingsBody } from '../../../shared/wire/findings.ts'
 import { helpersWith, testModule } from '../../support/test-module.ts'
 import { logger, newHealth, newIdentity, noWait, standIn, waitUntilTrue } from '../stand-in.ts'
@@ -144,7 +144,7 @@ t.test('many kept messages come no faster than the coordinator takes them', asyn
     if (++sent === count) stop.abort()
   }
   await spool.drain(publish, {
-    bucket: new TokenBucket(1e9),
+    bucket: new TokenBucket({ amount: 1e9, perMs: 1000, burst: 1e9 }, () => 0),
     wait: async milliseconds => {
       waitedMs += milliseconds
     },

@@ -4,8 +4,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import { drain } from '../../../daemon/uplink/drain.ts'
 import { type Batch, Spool } from '../../../daemon/uplink/spool.ts'
-import { TokenBucket } from '../../../daemon/uplink/token-bucket.ts'
+import { TokenBucket } from '../../../shared/token-bucket.ts'
 import { logger } from '../stand-in.ts'
+
+/** A bucket of so many bytes a second, with a burst of one second. */
+const createBucket = (amount: number, clock: { ms: number }): TokenBucket =>
+  new TokenBucket({ amount, perMs: 1000, burst: amount }, () => clock.ms)
 
 /** A sample each 5 s for 24 hours. */
 const SAMPLES = (24 * 60 * 60) / 5
@@ -82,7 +86,7 @@ t.test('all durable messages survive 24 hours and are sent at a steady rate', as
   }
 
   const clock = { ms: 0 }
-  const bucket = new TokenBucket(RATE_BYTES, () => clock.ms)
+  const bucket = createBucket(RATE_BYTES, clock)
   const got: Record<string, number[]> = { acks: [], findings: [], history: [] }
   const sent: { ms: number; bytes: number; name: string }[] = []
   /** The first three connections end in the middle of each class. */
@@ -140,7 +144,7 @@ t.test('all durable messages survive 24 hours and are sent at a steady rate', as
 
 t.test('stored samples are sent at a steady rate', async t => {
   const clock = { ms: 0 }
-  const bucket = new TokenBucket(1000, () => clock.ms)
+  const bucket = createBucket(1000, clock)
   let sent = 0
   while (clock.ms < 60_000) {
     const waitMs = bucket.take(500)

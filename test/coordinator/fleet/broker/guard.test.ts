@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import mqtt from 'mqtt-packet'
 import t from 'tap'
-import { guardSocket, PacketMeter, RateBucket } from '../../../../coordinator/fleet/broker/guard.ts'
+import { guardSocket, PacketMeter } from '../../../../coordinator/fleet/broker/guard.ts'
 
 t.test('the packet meter', async t => {
   t.test('follows real packets however they are split', async t => {
@@ -52,14 +52,6 @@ t.test('the packet meter', async t => {
     t.test(title, async t => {
       t.equal(new PacketMeter().feed(Uint8Array.from(bytes), limit), violation)
     })
-})
-
-t.test('the bucket allows the burst, then the rate', async t => {
-  const bucket = new RateBucket({ perSecond: 1000, burst: 500 }, 0)
-  t.equal(bucket.take(500, 0), 0)
-  t.equal(bucket.take(100, 0), 100)
-  t.equal(bucket.take(0, 100), 0)
-  t.equal(bucket.take(501, 60_000), 1)
 })
 
 t.test(
