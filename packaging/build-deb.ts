@@ -144,7 +144,7 @@ const stageModules = (product: Product, stage: string): void => {
 const CARRIED_NODE = `node-linux-${process.arch}`
 
 /** Folders of the packages of npm that go in. */
-const listModules = (product: Product): string[] => {
+export const listModules = (product: Product): string[] => {
   const names =
     product.only === undefined
       ? [...importsOf(root, product.sources), CARRIED_NODE]
