@@ -179,7 +179,7 @@ const readArguments = () => {
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** What two cores run in half a minute, beside the checks. */
-const MOST_TOUCHED = 40
+const MOST_TOUCHED = 24
 
 /** The nearest tests of a change; the others are counted. */
 const chooseTouched = (changed: readonly string[], tests: readonly string[]): string[] => {
