@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { governanceScene } from '../../../support/governance.ts'
-import { shoal } from '../../../support/shoal-program.ts'
+import { shoal, spawnShoal } from '../../../support/shoal-program.ts'
 import { temporaryFolder } from '../../kernel/store/temporary.ts'
 
 t.test('the command line imports, shows, exports and erases records', async t => {
@@ -38,7 +38,7 @@ t.test('the command line imports, shows, exports and erases records', async t =>
     code: 65,
     err: /none\.csv: there is no such file/,
   })
-  t.match(await shoal(env, ['backup', 'create']), {
+  t.match(await spawnShoal(env, ['backup', 'create']), {
     code: 64,
     err: /passphrase of the backup is missing/,
   })
