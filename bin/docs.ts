@@ -4,6 +4,7 @@ import { cliOf, isTool } from '../coordinator/kernel/declaration/declaration.ts'
 import { type JsonSchema, jsonSchema } from '../coordinator/kernel/declaration/json-schema.ts'
 import type { Operation } from '../coordinator/kernel/declaration/operation.ts'
 import type { Skill } from '../coordinator/kernel/declaration/skill.ts'
+import { listDeclaring } from '../coordinator/surfaces/catalogue/load.ts'
 import { operations } from '../coordinator/surfaces/catalogue/operations.ts'
 import { skills } from '../coordinator/surfaces/catalogue/skills.ts'
 import { PASSED_ON } from '../daemon/helper/environment.ts'
@@ -11,6 +12,7 @@ import { CLASS_OF_REACH } from '../daemon/helper/helper-class.ts'
 import { HOST_PROBES } from '../shared/probes/host-probes.ts'
 import type { HostProbe } from '../shared/probes/probe.ts'
 import { clientTypes } from './client-types.ts'
+import { formatNeeds } from './format-needs.ts'
 import { formatRegisterFields } from './register-fields-page.ts'
 import { createResponseExamples, formatResponseExamples } from './response-examples.ts'
 import { upstreamSourcesPage } from './upstream-sources-page.ts'
@@ -167,6 +169,7 @@ const PAGES: Readonly<Record<string, (answers: Answers) => string>> = {
   'docs/upstream-sources.md': upstreamSourcesPage,
   'docs/register-fields.md': formatRegisterFields,
   'clients/typescript/src/operations.ts': () => clientTypes(skills, operations),
+  'test/catalogue/needs.ts': () => formatNeeds(listDeclaring(join(ROOT, 'coordinator'))),
 }
 
 /** Generated files that are out of date. */

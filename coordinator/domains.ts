@@ -7,6 +7,7 @@ import { openFlows } from './agents/flows/open.ts'
 import { openAgents } from './agents/sessions/open.ts'
 import { openWebhooks } from './agents/webhooks/open.ts'
 import { openIdempotency, openMarks } from './calls/idempotency/open.ts'
+import { openCallHours } from './calls/invoke/open-call-hours.ts'
 import { openEstop } from './devices/estop/open.ts'
 import { openDevices } from './devices/inventory/open.ts'
 import { openSwarm } from './devices/swarm/open.ts'
@@ -36,7 +37,6 @@ import { openRegisters } from './insight/registers/open.ts'
 import { openReports } from './insight/reports/open.ts'
 import { openServices } from './insight/services/open.ts'
 import { openAudit } from './kernel/audit/open.ts'
-import type { ViewsOf } from './kernel/base/open-all.ts'
 import { openBudgets } from './kernel/budgets/open.ts'
 import { openEvents } from './kernel/events/open.ts'
 import { openLeader } from './kernel/leader/open.ts'
@@ -52,7 +52,6 @@ import { openTls } from './kernel/tls/open.ts'
 import { openUpstreams } from './kernel/upstreams/open.ts'
 import { openServer } from './surfaces/http/open.ts'
 import { openFigures } from './surfaces/metrics/open.ts'
-import { openCallHours } from './surfaces/metrics/open-call-hours.ts'
 import { openVitals } from './surfaces/metrics/open-vitals.ts'
 
 /**
@@ -97,9 +96,9 @@ export const domains = [
   openModels,
   openFleet,
   openDispatch,
-  openReferences,
   openReplicaStates,
   openEnrolment,
+  openReferences,
   openMonitor,
   openModelWatch,
   openBroker,
@@ -118,6 +117,3 @@ export const domains = [
   openBackup,
   openReports,
 ] as const
-
-/** The part of the domains that operations see. */
-export type DomainViews = ViewsOf<typeof domains>

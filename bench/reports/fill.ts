@@ -1,7 +1,7 @@
 import { createUsage, type UsageRow } from '../../coordinator/access/quota/usage.ts'
 import { forgetChecksums, sealRows } from '../../coordinator/access/quota/usage-buckets.ts'
+import { CallHours } from '../../coordinator/calls/invoke/call-hours.ts'
 import type { Store } from '../../coordinator/kernel/store/store.ts'
-import { CallHours } from '../../coordinator/surfaces/metrics/call-hours.ts'
 import { newId } from '../../shared/ids.ts'
 import { DAY_MS, HOUR_MS } from '../../shared/time.ts'
 import { type Random, randomOf } from '../../test/support/random.ts'

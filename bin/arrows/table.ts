@@ -76,11 +76,5 @@ export const AREAS = [
   'surfaces',
 ] as const
 
-/** Files that still import against the order: a call's context names the views of all domains. */
-export const OPEN: readonly string[] = [
-  'coordinator/kernel/declaration/context.ts',
-  'coordinator/kernel/declaration/declaration.ts',
-]
-
 /** The program and what composes it: they import every area, and no area imports them. */
 export const ROOT = ['main.ts', 'domains.ts', 'config.ts', 'assembly'] as const

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { AREAS, OPEN, ROOT, RULES } from './table.ts'
+import { AREAS, ROOT, RULES } from './table.ts'
 
 /** One import of a file, as it stands there. */
 export interface Import {
@@ -58,7 +58,7 @@ const isWithin = (path: string, folder: string): boolean =>
 const judgeArea = (file: string, target: string): string | undefined => {
   const [from, to] = [placeOf(file), placeOf(target)]
   if (from === undefined || to === undefined || from === to) return undefined
-  if (!AREAS.includes(from as never) || OPEN.includes(file)) return undefined
+  if (!AREAS.includes(from as never)) return undefined
   if (isRoot(to)) return 'no area imports the program that composes it'
   const at = AREAS.indexOf(from as never)
   const isEarlier = AREAS.slice(0, at).includes(to as never)

@@ -11,12 +11,15 @@ import type { Pipeline } from '../calls/invoke/invoke.ts'
 import { taskReaders } from '../calls/tasks/task-readers.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import type { Fleet } from '../fleet/cells/fleet.ts'
+import type { FleetViews } from '../fleet/cells/open.ts'
+import type { ReplicaViews } from '../fleet/cells/replica-states.ts'
 import { ModelFactsMemory } from '../fleet/questions/model-facts-memory.ts'
 import type { Router } from '../fleet/routing/router.ts'
 import { cascadeSteps } from '../gateway/cascade/cascade-steps.ts'
 import type { StoredResponses } from '../gateway/responses/stored-responses.ts'
+import type { KnowledgeViews } from '../insight/knowledge/open.ts'
+import type { VitalViews } from '../kernel/base/vitals.ts'
 import type { Budgets } from '../kernel/budgets/budgets.ts'
-import type { Views } from '../kernel/declaration/context.ts'
 import { isTool } from '../kernel/declaration/declaration.ts'
 import type { Skill } from '../kernel/declaration/skill.ts'
 import type { Replicas } from '../kernel/replicas/replicas.ts'
@@ -83,7 +86,7 @@ export interface AppParts {
   cellSelf: CellSelfParts
   /** Certificate chain and private key, PEM; plain HTTP without. */
   shown?: { cert: string; key: string } | undefined
-  views: Views
+  views: FleetViews & VitalViews & ReplicaViews & Partial<KnowledgeViews>
   pipeline: Pipeline
   events: EventParts['events']
   /** Tasks and the parts built on them; without it there are no A2A bindings. */

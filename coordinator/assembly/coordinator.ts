@@ -2,12 +2,12 @@ import type { Logger } from 'pino'
 import type { OnReload } from '../../shared/reload-on-hangup.ts'
 import { type Runtime, systemRuntime } from '../../shared/runtime.ts'
 import { openFlowCalls } from '../agents/flows/operations/open.ts'
-import { createCallViews } from '../calls/invoke/call-views.ts'
+import { type CallViews, createCallViews } from '../calls/invoke/call-views.ts'
 import { openPipeline } from '../calls/invoke/open.ts'
 import type { CoordinatorConfig } from '../config.ts'
 import { domains } from '../domains.ts'
 import type { Base } from '../kernel/base/base.ts'
-import { type OpenedParts, type OpenPart, openAll } from '../kernel/base/open-all.ts'
+import { type OpenedParts, type OpenPart, openAll, type ViewsOf } from '../kernel/base/open-all.ts'
 import { Timers } from '../kernel/base/timers.ts'
 import type { Skill } from '../kernel/declaration/skill.ts'
 import { openWorker } from '../kernel/queue/open-worker.ts'
@@ -84,6 +84,9 @@ export const parts = [
   openUpgrades,
   recoverTasks,
 ] as const
+
+/** Views of every part, on which operations act; operations never see a store. */
+export type Views = CallViews & ViewsOf<typeof parts>
 
 /**
  * Opens the parts of a list, in production as in tests. `close` closes them in reverse order; when

@@ -4,7 +4,6 @@ import type { Fleet } from '../fleet/cells/fleet.ts'
 import type { OpenEnrolment } from '../fleet/enrolment/open.ts'
 import type { GuardedAudit } from '../kernel/audit/open.ts'
 import type { Base } from '../kernel/base/base.ts'
-import type { Views } from '../kernel/declaration/context.ts'
 import type { Replicas } from '../kernel/replicas/replicas.ts'
 import type { SigningKey } from '../kernel/signing/signing.ts'
 import type { StoreProbe } from '../kernel/store/probe.ts'
@@ -28,7 +27,7 @@ interface RouteParts
       | 'events'
       | 'moreSkills'
     >,
-    Required<Pick<AppParts, 'catalogue' | 'lanes' | 'pipeline'>>,
+    Required<Pick<AppParts, 'catalogue' | 'lanes' | 'pipeline' | 'views'>>,
     Omit<A2aParts, 'fixture'> {
   fixture: A2aParts['fixture'] | undefined
   app: Parameters<typeof addRoutes>[0]
@@ -42,7 +41,6 @@ interface RouteParts
   bus: { isConnected(): boolean }
   audit: Pick<GuardedAudit, 'trouble'>
   probe: StoreProbe
-  views: Views
   replicas: Replicas
 }
 

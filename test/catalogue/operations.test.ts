@@ -1,8 +1,14 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import Fastify from 'fastify'
 import t from 'tap'
 import * as z from 'zod'
+import type { QuotaViews } from '../../coordinator/access/quota/open.ts'
+import type { Views } from '../../coordinator/assembly/coordinator.ts'
 import { isMutation } from '../../coordinator/calls/invoke/repeat.ts'
+import type { Context } from '../../coordinator/kernel/declaration/context.ts'
 import { defineOperation, type Operation } from '../../coordinator/kernel/declaration/operation.ts'
+import { declared } from '../../coordinator/surfaces/catalogue/declared.ts'
 import { operations } from '../../coordinator/surfaces/catalogue/operations.ts'
 import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
 import { deprecationHeaders } from '../../coordinator/surfaces/http/deprecation.ts'
@@ -45,6 +51,35 @@ t.test('every answer names the version, and deprecated operations announce their
     if ((openApiOf(operation).deprecated === true) !== (deprecated !== undefined)) wrong.push(id)
   }
   t.strictSame(wrong, [])
+})
+
+t.test('the compiler refuses an operation that needs a view that no part provides', async t => {
+  const declare = <Needs>(read: (needs: Needs) => string) =>
+    defineOperation({
+      id: 'thing-show',
+      description: 'Show a thing.',
+      method: 'GET',
+      path: '/v1/thing',
+      access: 'none',
+      effect: 'read',
+      input: z.strictObject({}),
+      output: z.object({ thing: z.string() }),
+      run: (_input, needs: Needs) => ({ thing: read(needs) }),
+    })
+  type Callable = Operation<Context & Views>
+  const met = declare(({ tiers }: QuotaViews) => Object.keys(tiers).join())
+  const unmet = declare(({ things }: { things: string[] }) => things.join())
+  // @ts-expect-error Property 'things' is missing in type 'Context & Views'
+  const callable: Callable[] = [unmet]
+  t.equal([...callable, met satisfies Callable].length, 2)
+  // test/catalogue/needs.ts has a line for each file
+  const checked = readFileSync(join(import.meta.dirname, 'needs.ts'), 'utf8')
+  const names = [...checked.matchAll(/\/([\w-]+)\.ts'\)/g)].map(([, name = '']) => name)
+  const isChecked = (id: string) => names.some(name => id === name || id.startsWith(`${name}-`))
+  t.strictSame(
+    declared.filter(({ id }) => !isChecked(id)).map(({ id }) => id),
+    [],
+  )
 })
 
 t.test('a deprecated operation states since when, until when, and its replacement', async t => {

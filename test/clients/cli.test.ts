@@ -205,7 +205,7 @@ t.test('a table is no wider than the terminal', async t => {
 
 const operation = (
   id: string,
-  more: Partial<Declaration & { effect: 'read' | 'write' }> = {},
+  more: Partial<Declaration & Pick<Operation, 'needsCallKey'> & { effect: 'read' | 'write' }> = {},
 ): Operation =>
   defineOperation({
     id,

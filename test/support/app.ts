@@ -3,13 +3,13 @@ import type { AddressInfo } from 'node:net'
 import { connect, type Socket } from 'node:net'
 import { createCallLimits } from '../../coordinator/access/quota/call-limits.ts'
 import { type AppParts, buildApp } from '../../coordinator/assembly/app.ts'
+import type { Views } from '../../coordinator/assembly/coordinator.ts'
 import { createCallViews } from '../../coordinator/calls/invoke/call-views.ts'
 import { CallPipeline, type PipelineParts } from '../../coordinator/calls/invoke/invoke.ts'
 import { CoordinatorConfig } from '../../coordinator/config.ts'
-import { resolveCells } from '../../coordinator/fleet/cells/resolve-cells.ts'
+import { createResolveCells } from '../../coordinator/fleet/cells/resolve-cells.ts'
 import { Transfers } from '../../coordinator/fleet/questions/transfers.ts'
 import { Budgets } from '../../coordinator/kernel/budgets/budgets.ts'
-import type { Views } from '../../coordinator/kernel/declaration/context.ts'
 import type { Key } from '../../coordinator/kernel/declaration/key.ts'
 import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
 import { createFigures } from '../../coordinator/surfaces/metrics/figures.ts'
@@ -76,16 +76,19 @@ const NOW = () => 1_800_000_000_000
 const quota: AppParts['quota'] = { standing: () => standing, admit: () => ({ refund: () => {} }) }
 
 /** The real pipeline over fakes. */
-export const pipelineWith = (parts: Partial<PipelineParts> = {}) =>
+export const pipelineWith = ({
+  views: seen = () => views(),
+  ...parts
+}: Partial<Omit<PipelineParts, 'views'>> & { views?: () => Views } = {}) =>
   new CallPipeline({
     skills,
-    views: () => views(),
+    views: seen,
+    resolveReferences: (...asked) => createResolveCells(seen())(...asked),
     tasks: () => undefined,
     countCall: createCallLimits(),
     quota,
     now: NOW,
     logger: silent,
-    resolveReferences: resolveCells,
     ...parts,
   })
 
@@ -113,7 +116,7 @@ export const appWith = ({
     findReadinessFault: () => undefined,
     views: seen,
     pipeline: pipelineWith({
-      views: () => seen,
+      views: () => seen as Views,
       skills: [...skills, ...(parts.moreSkills ?? [])],
       tasks: () => parts.a2a?.operationTasks,
       hold: parts.keys?.hold?.bind(parts.keys),

@@ -4,6 +4,7 @@ import { bootstrap } from '../../coordinator/access/keys/bootstrap.ts'
 import { Keys } from '../../coordinator/access/keys/keys.ts'
 import { createPerson } from '../../coordinator/access/people/people.ts'
 import { createTenant } from '../../coordinator/access/people/tenants.ts'
+import type { Views } from '../../coordinator/assembly/coordinator.ts'
 import {
   type CoordinatorOptions,
   openCoordinator,
@@ -11,7 +12,6 @@ import {
 } from '../../coordinator/assembly/coordinator.ts'
 import { openRoutes } from '../../coordinator/assembly/open-routes.ts'
 import type { OpenPart } from '../../coordinator/kernel/base/open-all.ts'
-import type { Views } from '../../coordinator/kernel/declaration/context.ts'
 import { openStorePart } from '../../coordinator/kernel/store/open.ts'
 import type { Store } from '../../coordinator/kernel/store/store.ts'
 import { openReaders } from '../../coordinator/surfaces/a2a/open.ts'
@@ -69,7 +69,7 @@ export const openScene = async (t: Pick<Test, 'teardown'>, options: SceneOptions
     return closing
   }
   t.teardown(close)
-  return { ...opened, views: opened.views as Views, demo, store, close }
+  return { ...opened, demo, store, close }
 }
 
 /** A part that gives nothing. */

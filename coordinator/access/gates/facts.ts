@@ -6,7 +6,7 @@ import type { Gates } from './definition.ts'
 import type { Policy } from './policy.ts'
 
 /** What the checks read of an enrolled cell; it lacks what does not apply to the cell. */
-interface CheckedCell {
+export interface CheckedCell {
   id: string
   revokedAt?: number
   quarantinedAt?: number

@@ -12,7 +12,7 @@ import type { PolicyRow } from './policy.table.ts'
 import { type NewPolicy, policyRow, putPolicy, readPolicies } from './policy-store.ts'
 
 /** Rules, and the people who decide what the rules leave to them. */
-interface GateViews {
+export interface GateViews {
   gates: GateKeeper
   policies: Omit<Policies, 'close'> & {
     /** Approved policies that superseded the configured one, newest first. */

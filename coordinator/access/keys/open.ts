@@ -3,7 +3,7 @@ import type { Store } from '../../kernel/store/store.ts'
 import { Keys } from './keys.ts'
 
 /** API keys, and the persons and tenants that may act with them. */
-interface KeyViews {
+export interface KeyViews {
   keys: Pick<
     Keys,
     | 'asNow'

@@ -13,7 +13,7 @@ import {
 import { getTenant, type Tenant } from './tenants.ts'
 
 /** People and tenants; who may no longer act is decided with their keys. */
-interface PeopleViews {
+export interface PeopleViews {
   people: {
     create(person: NewPerson, by: Actor): Promise<Person>
     get(id: string, scope: Scope): Promise<Person | undefined>

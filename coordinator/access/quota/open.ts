@@ -17,7 +17,7 @@ import { queryUsage, type UsageLine, type UsageQuestion } from './usage-query.ts
 import { UsageWatch } from './usage-watch.ts'
 
 /** Allowances and what was used of them. */
-interface QuotaViews {
+export interface QuotaViews {
   tiers: TierSettings
   usage: {
     /** Sums up to this moment. Rejects with `store_unavailable` while some cannot be written. */

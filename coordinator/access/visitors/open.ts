@@ -2,7 +2,7 @@ import type { Base } from '../../kernel/base/base.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import { createVisitors, type VisitorSettings, type Visitors } from './visitors.ts'
 
-interface VisitorViews {
+export interface VisitorViews {
   visitors: Visitors
 }
 

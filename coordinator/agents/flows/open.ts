@@ -23,7 +23,7 @@ interface FlowDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWor
 }
 
 /** Flows for operations. */
-interface FlowViews {
+export interface FlowViews {
   flows: Flows
 }
 

@@ -6,7 +6,7 @@ import { type Agents, createAgents } from './agents.ts'
 import type { AgentsConfig } from './config.ts'
 
 /** Sessions of agents, and the peers that stand in for operators. */
-interface AgentViews {
+export interface AgentViews {
   agents: Agents
 }
 

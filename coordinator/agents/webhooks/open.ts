@@ -15,7 +15,7 @@ import { Webhooks } from './webhooks.ts'
 import type { WebhooksConfig } from './webhooks-config.ts'
 
 /** Addresses that tenants want their events at. */
-interface WebhookViews {
+export interface WebhookViews {
   webhooks: Omit<Webhooks, 'active'>
 }
 

@@ -1,6 +1,15 @@
-import type { CallViews } from '../../kernel/declaration/context.ts'
 import type { SkillFacts } from '../../kernel/declaration/declaration.ts'
-import { createCallStats } from './call-stats.ts'
+import { type CallStats, createCallStats } from './call-stats.ts'
+
+/** Operations themselves, as other operations see them. */
+export interface CallViews {
+  /** The skills on the agent card, in its order. */
+  skills: readonly SkillFacts[]
+  /** Call statistics since the start. */
+  calls: CallStats
+  /** Unix time, milliseconds. */
+  now: () => number
+}
 
 /** The skills as operations see them, and how calls went. */
 export const createCallViews = (skills: readonly SkillFacts[], now: () => number): CallViews => ({

@@ -1,10 +1,14 @@
+import type { GateViews } from '../../access/gates/open.ts'
 import { viewFor } from '../../access/gates/operations/gate-view.ts'
 import { openSeats } from '../../access/gates/seats.ts'
-import type { Views } from '../../kernel/declaration/context.ts'
+import type { Context } from '../../kernel/declaration/context.ts'
 import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 
 /** Message of a task that waits for approval, with everything an approver needs to decide. */
-export const gateWait = (request: GateRequest, { gates, now }: Pick<Views, 'gates' | 'now'>) => {
+export const gateWait = (
+  request: GateRequest,
+  { gates, now }: Pick<Context, 'now'> & Pick<GateViews, 'gates'>,
+) => {
   const definition = gates.definitions[request.gateId]
   const view = viewFor(request, { gates, now })
   const required = openSeats(definition?.approvals ?? [], [])

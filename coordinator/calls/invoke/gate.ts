@@ -1,4 +1,5 @@
 import { GateApproval } from '../../access/gates/approval.ts'
+import type { GateViews } from '../../access/gates/open.ts'
 import { findApprovalHint } from '../../access/gates/operations/approval-hint.ts'
 import { callerOf } from '../../access/gates/operations/gate-view.ts'
 import { ownSubject } from '../../access/gates/own-subject.ts'
@@ -8,6 +9,7 @@ import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 import { PendingResult } from '../../kernel/declaration/pending-result.ts'
 import type { ApprovedPlan, OperationPlan } from '../../kernel/declaration/plan.ts'
+import type { PipelineViews } from './call-context.ts'
 
 type AnyGated = Operation & { effect: 'gated' }
 type AnyApproved = Operation & { usesApproval: true }
@@ -16,26 +18,30 @@ type AnyApproved = Operation & { usesApproval: true }
 export const perform = (
   operation: Operation,
   input: object,
-  context: Context,
+  context: Context & PipelineViews,
 ): Promise<unknown> | unknown => {
   if (operation.effect === 'gated') return carryOut(operation, input, context)
   if (operation.usesApproval) return useEarlierApproval(operation, input, context)
-  return operation.run(input as never, context)
+  return operation.run(input as never, context as never)
 }
 
 /**
  * Plans, and carries the plan out when it may be: at once without a gate, with its approval
  * otherwise. The answer is `PendingResult` while the approval is missing.
  */
-const carryOut = async (operation: AnyGated, input: object, context: Context): Promise<unknown> => {
+const carryOut = async (
+  operation: AnyGated,
+  input: object,
+  context: Context & PipelineViews,
+): Promise<unknown> => {
   const { id, plan, show, run } = operation
-  const planned = await plan(input as never, context)
+  const planned = await plan(input as never, context as never)
   if (show !== undefined && (input as { dry_run?: boolean }).dry_run === true)
     return show(planned.plan)
   const { gate } = planned
   if (gate === undefined) {
     if (run === undefined) throw new TypeError(`${id} has a plan but no run`)
-    return run(planned.plan, context, undefined)
+    return run(planned.plan, context as never, undefined)
   }
   const requester = planned.requester ?? callerOf(context)
   const request = planned.request ?? (await askAt(gate, planned, requester, context))
@@ -48,10 +54,10 @@ const carryOut = async (operation: AnyGated, input: object, context: Context): P
 const useEarlierApproval = async (
   operation: AnyApproved,
   input: object,
-  context: Context,
+  context: Context & PipelineViews,
 ): Promise<unknown> => {
-  const { request, ...planned } = await operation.plan(input as never, context)
-  if (request === undefined) return operation.run(planned.plan, context, undefined)
+  const { request, ...planned } = await operation.plan(input as never, context as never)
+  if (request === undefined) return operation.run(planned.plan, context as never, undefined)
   const requester = callerOf(context)
   return runWithApproval(operation, { ...planned, request, requester }, context)
 }
@@ -62,11 +68,11 @@ type RequestedPlan = ApprovedPlan<unknown> & { request: GateRequest; requester: 
 const runWithApproval = async (
   { id, run }: Runnable,
   { request, requester, ...planned }: RequestedPlan,
-  context: Context,
+  context: Context & PipelineViews,
 ): Promise<unknown> => {
   const use = { requestId: request.id, plan: coveredPlanOf(planned), caller: requester }
   const approval = new GateApproval(context.gates, use)
-  const answer = await run(planned.plan, context, approval)
+  const answer = await run(planned.plan, context as never, approval)
   if (approval.isUsed) return answer
   throw new TypeError(`${id} did not use the approval ${request.id}`)
 }
@@ -81,7 +87,7 @@ const askAt = async (
   gateId: string,
   planned: OperationPlan<unknown>,
   requester: Caller,
-  { gates }: Context,
+  { gates }: GateViews,
 ): Promise<GateRequest> => {
   const { summary, evidence, abandon } = planned
   const plan = coveredPlanOf(planned)
@@ -98,7 +104,7 @@ const askAt = async (
 const toPendingResult = async (
   request: GateRequest,
   planned: OperationPlan<unknown>,
-  context: Context,
+  context: Context & PipelineViews,
 ): Promise<PendingResult> => {
   const { next, difference, shown, claimToken } = planned
   const hint = context.key && (await findApprovalHint(request, context))

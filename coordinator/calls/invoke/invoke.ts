@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Keys } from '../../access/keys/keys.ts'
-import type { CallSkill, TaskCaller, Views } from '../../kernel/declaration/context.ts'
+import type { CallSkill, TaskCaller } from '../../kernel/declaration/context.ts'
 import type { SkillFacts } from '../../kernel/declaration/declaration.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 import type { Outcome } from '../../kernel/declaration/outcome.ts'
@@ -10,7 +10,7 @@ import { PendingResult } from '../../kernel/declaration/pending-result.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
 import type { OperationTasks } from '../tasks/operation-tasks.ts'
 import { accessError, type Guarded } from './access.ts'
-import { contextFor } from './call-context.ts'
+import { contextFor, type PipelineViews } from './call-context.ts'
 import { type Count, type CountParts, createCount, runWithRefund } from './count.ts'
 import { perform } from './gate.ts'
 import { parseInput } from './input.ts'
@@ -23,7 +23,7 @@ import { CallTime } from './time.ts'
 export interface PipelineParts extends CountParts {
   /** Operations that calls may name by their id: the skills. */
   skills: readonly (Operation & SkillFacts)[]
-  views: () => Views
+  views: () => PipelineViews
   /** Needed by operations that answer from a task. */
   tasks: () => Pick<OperationTasks, 'begin'> | undefined
   idempotency?: Idempotency | undefined
@@ -114,12 +114,7 @@ export class CallPipeline implements Pipeline {
     const tasks = this.#parts.tasks()
     if (tasks === undefined) throw new ShoalError('internal', 'this process cannot run tasks')
     parseInput(operation, input)
-    const named = await this.#parts.resolveReferences(
-      operation,
-      input as object,
-      cellId,
-      this.#parts.views(),
-    )
+    const named = await this.#parts.resolveReferences(operation, input as object, cellId)
     const begun = await tasks.begin({ operation, caller, ...named })
     begun.start()
     return { task_id: begun.taskId }
@@ -158,17 +153,12 @@ export class CallPipeline implements Pipeline {
   async #run(call: Call, time: CallTime): Promise<unknown> {
     const { operation } = call
     time.startedMs = systemRuntime.nowMs()
-    const views = this.#parts.views()
+    const { views, resolveReferences } = this.#parts
     const parsed = parseInput(operation, call.input)
-    const { input, cellId } = await this.#parts.resolveReferences(
-      operation,
-      parsed,
-      call.cellId,
-      views,
-    )
+    const { input, cellId } = await resolveReferences(operation, parsed, call.cellId)
     const { signal } = time
     const callSkill = this.#callSkillOf(call, signal)
-    const context = contextFor(views, { ...call, cellId }, { signal, callSkill })
+    const context = contextFor(views(), { ...call, cellId }, { signal, callSkill })
     const answer = await perform(operation, input, context)
     return answer instanceof PendingResult ? answer : operation.output.encode(answer)
   }
@@ -177,10 +167,8 @@ export class CallPipeline implements Pipeline {
   async #recall(call: Call, created: readonly string[], { signal }: CallTime): Promise<unknown> {
     const { recall, output } = call.operation
     const callSkill = this.#callSkillOf(call, signal)
-    const answer = await recall?.(
-      created,
-      contextFor(this.#parts.views(), call, { signal, callSkill }),
-    )
+    const context = contextFor(this.#parts.views(), call, { signal, callSkill })
+    const answer = await recall?.(created, context as never)
     return answer === undefined ? undefined : output.encode(answer)
   }
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { systemRuntime } from '../../../shared/runtime.ts'
-import type { Declaration, DeviceViews } from '../../kernel/declaration/declaration.ts'
+import type { Declaration } from '../../kernel/declaration/declaration.ts'
 import { PendingResult } from '../../kernel/declaration/pending-result.ts'
 import { hideSecretFields } from '../../kernel/declaration/secret-fields.ts'
 import type { Idempotency } from '../idempotency/idempotency.ts'
@@ -18,7 +18,7 @@ export const isMutation = ({ method, effect }: Pick<Declaration, 'method' | 'eff
   method !== 'GET' && effect !== 'read'
 
 interface Repeatable {
-  views: () => DeviceViews
+  views: () => object
   idempotency: Idempotency | undefined
   repeat: Invocation['repeat']
 }
@@ -58,9 +58,9 @@ export const runOnce = async (
 }
 
 /** Throws `invalid_request` for a call that may not be carried out twice and could be. */
-const requireCallKey = ({ operation, input, isOnce }: Call, views: () => DeviceViews): void => {
+const requireCallKey = ({ operation, input, isOnce }: Call, views: () => object): void => {
   if (isOnce || operation.needsCallKey === undefined) return
-  if (!operation.needsCallKey(parseInput(operation, input) as never, views())) return
+  if (!operation.needsCallKey(parseInput(operation, input) as never, views() as never)) return
   const message = `${operation.id} ${NO_CALL_KEY}; ${systemRuntime.ids.uuid()} is a new one`
   throw new ShoalError('invalid_request', message, { param: 'Idempotency-Key' })
 }

@@ -1,4 +1,3 @@
-import type { Views } from '../../kernel/declaration/context.ts'
 import type { Declaration } from '../../kernel/declaration/declaration.ts'
 import type { Call } from './invocation.ts'
 
@@ -10,5 +9,4 @@ export type ResolveReferences = (
   operation: Pick<Declaration, 'input'>,
   input: object,
   cellId: Call['cellId'],
-  views: Views,
 ) => Promise<{ input: object; cellId: Call['cellId'] }>

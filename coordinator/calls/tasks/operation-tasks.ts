@@ -3,11 +3,11 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import { callerOf } from '../../access/gates/operations/gate-view.ts'
-import type { TaskCaller, Views } from '../../kernel/declaration/context.ts'
+import type { TaskCaller } from '../../kernel/declaration/context.ts'
 import { missingInput } from '../../kernel/declaration/missing-input.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 import type { Events } from '../../kernel/events/bus.ts'
-import { actorOf } from '../invoke/call-context.ts'
+import { actorOf, type PipelineViews } from '../invoke/call-context.ts'
 import { parseInput } from '../invoke/input.ts'
 import type { Pipeline } from '../invoke/invoke.ts'
 import type { ResolveReferences } from '../invoke/resolve-references.ts'
@@ -45,7 +45,7 @@ export interface OperationTasks {
 interface OperationTaskParts {
   tasks: Tasks
   readerOf: ReaderOf
-  views: () => Views
+  views: () => PipelineViews
   pipeline: Pick<Pipeline, 'authorize' | 'perform'>
   operations: readonly Operation[]
   resolveReferences: ResolveReferences
@@ -67,7 +67,7 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
     if (missing !== undefined)
       return { run: runFactsOf(ask), opening: questionFor(operation, missing) }
     parseInput(operation, input)
-    const named = { ...ask, ...(await parts.resolveReferences(operation, input, cellId, views())) }
+    const named = { ...ask, ...(await parts.resolveReferences(operation, input, cellId)) }
     return { run: runFactsOf(named), opening: open(named) }
   }
 

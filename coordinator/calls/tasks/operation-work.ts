@@ -1,11 +1,12 @@
 import { errorBody, ShoalError } from '../../../shared/errors.ts'
 import { judgeAnswer } from '../../../shared/success-rule.ts'
-import type { Progress, TaskCaller, Views } from '../../kernel/declaration/context.ts'
+import type { Progress, TaskCaller } from '../../kernel/declaration/context.ts'
 import { isAudited } from '../../kernel/declaration/declaration.ts'
 import { missingInput } from '../../kernel/declaration/missing-input.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 import { PendingResult } from '../../kernel/declaration/pending-result.ts'
 import { hideSecretFields } from '../../kernel/declaration/secret-fields.ts'
+import type { PipelineViews } from '../invoke/call-context.ts'
 import { gateWait } from '../invoke/gate-wait.ts'
 import type { Pipeline } from '../invoke/invoke.ts'
 import { artifactOf, dataPart, textPart } from './parts.ts'
@@ -29,7 +30,7 @@ export const runFactsOf = ({ operation, input, cellId }: OperationRequest) => ({
 
 /** One call of an operation as a turn of a task: its end, its question or its gate is the state. */
 export const createOpening = (
-  views: Views,
+  views: PipelineViews,
   perform: Pipeline['perform'],
   ask: OperationRequest,
 ): Opening => ({
@@ -69,7 +70,7 @@ const complete = (turn: Turn, operation: Operation, output: unknown): void => {
 
 const wait = async (
   turn: Turn,
-  views: Views,
+  views: PipelineViews,
   requestId: string,
   { tenantId = '' }: TaskCaller,
 ): Promise<void> => {

@@ -1,8 +1,8 @@
 import { stateAt } from '../../access/gates/request.ts'
 import { actsFor } from '../../access/keys/key.ts'
-import type { Views } from '../../kernel/declaration/context.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 import { listHiddenFields } from '../../kernel/declaration/secret-fields.ts'
+import type { PipelineViews } from '../invoke/call-context.ts'
 import { describeGateRefusal } from '../invoke/gate-wait.ts'
 import type { Answerer, Delivery } from './delivery.ts'
 import type { OperationRequest } from './operation-work.ts'
@@ -12,7 +12,7 @@ import { TaskState } from './task-state.ts'
 import type { Opening } from './turn.ts'
 
 interface TaskAnswerParts {
-  views: () => Views
+  views: () => PipelineViews
   operations: readonly Operation[]
   /** The turn of a call; throws for one that is refused. */
   open: (ask: OperationRequest) => Opening

@@ -20,7 +20,7 @@ import { StopTakeOver } from './take-over.ts'
 import { StopWriter } from './writer.ts'
 
 /** Operations on the e-stops of the fleet. */
-interface EstopViews {
+export interface EstopViews {
   estops: Pick<Estops, 'engage' | 'release' | 'list' | 'listFailed' | 'listHeld' | 'findCovering'>
 }
 

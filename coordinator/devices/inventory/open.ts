@@ -34,7 +34,7 @@ interface DeviceDomainParts
   alertSources: Set<() => Iterable<Observation>>
 }
 
-interface DeviceViews {
+export interface DeviceViews {
   devices: Devices
   deviceSeries: Pick<DeviceSeries, 'points'>
 }

@@ -11,7 +11,7 @@ import { Formations } from './formations.ts'
 import { Swarm } from './swarm.ts'
 
 /** Operations on formations of devices. */
-interface SwarmViews {
+export interface SwarmViews {
   swarm: Swarm
   formations: Omit<Formations, 'follow'>
 }

@@ -29,7 +29,7 @@ interface RegistryParts extends Pick<Base, 'now' | 'logger'>, Pick<OpenLeader, '
   figures: { discovery: { countCut(): void; countExcess(entities: number): void } }
 }
 
-interface RegistryViews {
+export interface RegistryViews {
   registry: Pick<
     RegistryQuery,
     | 'page'

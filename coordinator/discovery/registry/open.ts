@@ -18,7 +18,7 @@ import { FindingsInbox, type FindingsInboxParts } from './findings-inbox.ts'
 import type { FindingsSink } from './findings-sink.ts'
 
 /** Views of discovery modules. */
-interface DiscoveryViews {
+export interface DiscoveryViews {
   moduleRuns: Pick<ModuleRuns, 'run'>
   lookups: Pick<Lookups, 'run'>
   moduleResults: Pick<ModuleResults, 'readLast'>

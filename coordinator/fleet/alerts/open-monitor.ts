@@ -30,12 +30,17 @@ interface MonitorDomainParts
   replicas: Pick<Replicas, 'live' | 'owns'>
 }
 
+/** Alerts, as operations see them. */
+export interface MonitorViews {
+  monitor: Monitor
+}
+
 interface OpenMonitor {
   monitor: RunningMonitor
   publishedPresence: PublishedPresence
   /** Sources of observations beside the cells, for domains that open later. */
   alertSources: Set<() => Iterable<Observation>>
-  views: { monitor: Monitor }
+  views: MonitorViews
 }
 
 const TICK_SECONDS = 1

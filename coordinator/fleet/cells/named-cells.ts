@@ -1,4 +1,11 @@
-import type { Views } from '../../kernel/declaration/context.ts'
+import type { EnrolmentViews } from '../enrolment/open.ts'
+import type { FleetViews } from './open.ts'
+
+/** Cells by name: those that were enrolled, and those that announce themselves. */
+export interface CellNames {
+  cells: Pick<EnrolmentViews['cells'], 'listNamed'>
+  fleet: Pick<FleetViews['fleet'], 'cell' | 'cells'>
+}
 
 export interface NamedCell {
   id: string
@@ -8,7 +15,7 @@ export interface NamedCell {
 /** Cells that announce one of these whole names to this coordinator, from memory. */
 export const listAnnounced = (
   names: ReadonlySet<string>,
-  fleet: Pick<Views['fleet'], 'cells'>,
+  fleet: Pick<FleetViews['fleet'], 'cells'>,
 ): NamedCell[] =>
   [...fleet.cells()].flatMap(({ id, announce }) =>
     announce !== undefined && names.has(announce.name) ? [{ id, name: announce.name }] : [],
@@ -20,7 +27,7 @@ export const listAnnounced = (
  */
 export const readNamedCells = async (
   names: ReadonlySet<string>,
-  { cells, fleet }: Pick<Views, 'cells' | 'fleet'>,
+  { cells, fleet }: CellNames,
 ): Promise<NamedCell[]> => {
   const enrolled = await cells.listNamed([...names])
   const quiet = enrolled.filter(({ id }) => fleet.cell(id)?.announce === undefined)

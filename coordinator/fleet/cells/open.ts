@@ -10,7 +10,7 @@ import type { Presence } from './presence.ts'
 import { Standstill } from './standstill.ts'
 
 /** Views of the cells and of the router that chooses among them. */
-interface FleetViews {
+export interface FleetViews {
   fleet: Pick<Fleet, 'cell' | 'cells' | 'serves'>
   /** `nowMs` is monotonic. */
   routing: {

@@ -15,7 +15,7 @@ interface ReplicaState extends Replica {
   unconnected: readonly string[]
 }
 
-interface ReplicaViews {
+export interface ReplicaViews {
   replicas: Pick<Replicas, 'live'> & {
     /** True while this coordinator leads. */
     isLeader(): boolean

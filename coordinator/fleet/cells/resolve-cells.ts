@@ -1,43 +1,34 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { CELL_ID } from '../../../shared/ids.ts'
-import type { Call } from '../../calls/invoke/invocation.ts'
-import type { Views } from '../../kernel/declaration/context.ts'
-import type { Declaration } from '../../kernel/declaration/declaration.ts'
+import type { ResolveReferences } from '../../calls/invoke/resolve-references.ts'
 import { CELL_FIELD, listCellFields } from './cell-field.ts'
-import { type NamedCell, readNamedCells } from './named-cells.ts'
+import { type CellNames, type NamedCell, readNamedCells } from './named-cells.ts'
 
-type CellViews = Pick<Views, 'cells' | 'fleet'>
 type Input = Record<string, unknown>
 
-/**
- * Replaces the names of cells by their ids, in a valid input and beside it. A value that names no
- * cell stays: the operation knows what that means. Throws `conflict` for the name of several cells.
- */
-export const resolveCells = async (
-  { input: schema }: Pick<Declaration, 'input'>,
-  input: object,
-  cellId: Call['cellId'],
-  views: CellViews,
-): Promise<{ input: object; cellId: Call['cellId'] }> => {
-  const fields = listCellFields(schema)
-  const given = input as Input
-  const typed = [cellId, ...fields.flatMap(name => given[name])]
-  const names = new Set(typed.filter(isName))
-  if (names.size === 0) return { input, cellId }
-  const cells = await readNamedCells(names, views)
-  const resolve = (value: unknown, param: string): unknown =>
-    isName(value) ? findCell(cells, value, param) : value
-  const resolved = fields.flatMap(name => {
-    const value = given[name]
-    if (value === undefined) return []
-    const toId = (each: unknown) => resolve(each, name)
-    return [[name, Array.isArray(value) ? value.map(toId) : toId(value)]]
-  })
-  return {
-    input: { ...input, ...Object.fromEntries(resolved) },
-    cellId: resolve(cellId, CELL_FIELD) as Call['cellId'],
+/** A value that names no cell stays: the operation knows what that means. */
+export const createResolveCells =
+  (views: CellNames): ResolveReferences =>
+  async ({ input: schema }, input, cellId) => {
+    const fields = listCellFields(schema)
+    const given = input as Input
+    const typed = [cellId, ...fields.flatMap(name => given[name])]
+    const names = new Set(typed.filter(isName))
+    if (names.size === 0) return { input, cellId }
+    const cells = await readNamedCells(names, views)
+    const resolve = (value: unknown, param: string): unknown =>
+      isName(value) ? findCell(cells, value, param) : value
+    const resolved = fields.flatMap(name => {
+      const value = given[name]
+      if (value === undefined) return []
+      const toId = (each: unknown) => resolve(each, name)
+      return [[name, Array.isArray(value) ? value.map(toId) : toId(value)]]
+    })
+    return {
+      input: { ...input, ...Object.fromEntries(resolved) },
+      cellId: resolve(cellId, CELL_FIELD) as string | undefined,
+    }
   }
-}
 
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && !CELL_ID.test(value)

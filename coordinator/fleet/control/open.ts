@@ -18,7 +18,7 @@ import { type ControlReceiver, createControl, type StopFinder } from './control.
 import { UnconfirmedStops } from './unconfirmed-stops.ts'
 
 /** Operations on the commands and configuration of cells. */
-interface ControlViews {
+export interface ControlViews {
   commands: Pick<
     Commands,
     'create' | 'createWithin' | 'get' | 'list' | 'needsApproval' | 'plan' | 'urgentAnswerMs'

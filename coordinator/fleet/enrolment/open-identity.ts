@@ -9,7 +9,7 @@ import { createFleetIdentity, type FleetIdentity } from './fleet-identity.ts'
 import { RenewalRelay } from './renewal-relay.ts'
 
 /** Keys with which the coordinator proves its identity to cells. */
-interface IdentityViews {
+export interface IdentityViews {
   identity: Omit<FleetIdentity, 'checkPinnedKey'>
 }
 

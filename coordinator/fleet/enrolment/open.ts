@@ -27,7 +27,7 @@ import {
 } from './join-tokens.ts'
 
 /** Enrolled cells, their settings by operators, and join tokens. */
-interface EnrolmentViews {
+export interface EnrolmentViews {
   cells: Pick<Cells, 'list' | 'listNamed' | 'get' | 'revoke' | 'release'>
   settings: CellSettingsStore
   tokens: {

@@ -4,7 +4,7 @@ import type { Store } from '../../kernel/store/store.ts'
 import { Models } from './models.ts'
 
 /** Views of the models that clients may name. */
-interface ModelViews {
+export interface ModelViews {
   /** Every model: those of the configuration, and those that operators added. */
   catalogue: Catalogue
   models: Pick<Models, 'aliasesOf' | 'change' | 'find' | 'isConfigured' | 'list' | 'look'>

@@ -15,6 +15,11 @@ import type { RampUpConfig } from './rampup-config.ts'
 const FORGET_SECONDS = 3600
 const FORGET_AT_ONCE = 500
 
+/** Ramp-ups, as operations see them. */
+export interface RampUpViews {
+  rampUps: RampUps
+}
+
 interface RampUpDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
   config: { rampup: RampUpConfig }
   store: Pick<Store, 'ledger' | 'records'>
@@ -25,7 +30,7 @@ interface RampUpDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderW
 }
 
 /** Ramp-ups of settings in stages. */
-export const openRampUps = (parts: RampUpDomainParts): { views: { rampUps: RampUps } } => {
+export const openRampUps = (parts: RampUpDomainParts): { views: RampUpViews } => {
   const { config, store, work, configs, fleet, monitor, leaderWork, now } = parts
   const { ledger, records } = store
   const { alerts } = monitor

@@ -10,7 +10,7 @@ import type { RoutingConfig } from './routing-config.ts'
 import { WaitQueue } from './wait-queue.ts'
 
 /** Views of requests that wait for a cell. */
-interface DispatchViews {
+export interface DispatchViews {
   waiting: Pick<WaitQueue, 'lengths'>
 }
 

@@ -10,7 +10,7 @@ import type { ScheduledRequest } from './make-scheduled.ts'
 import { readPassphraseFile } from './read-keys.ts'
 import { createBackupKind, SCHEDULED_BACKUP } from './scheduled-backup.ts'
 
-interface BackupViews {
+export interface BackupViews {
   backups: {
     /** Backups in the folder of this coordinator, newest first. */
     list(): Promise<Backup[]>

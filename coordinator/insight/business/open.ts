@@ -2,7 +2,7 @@ import type { ModuleResults } from '../../discovery/modules/module-results.ts'
 import type { BusinessConfig } from './business-config.ts'
 import { type EnergyPrice, priceOfResult } from './energy.ts'
 
-interface BusinessViews {
+export interface BusinessViews {
   /** Price of electricity; undefined where neither the configuration nor a result has one. */
   energyPrice: () => Promise<EnergyPrice | undefined>
 }

@@ -9,6 +9,11 @@ export interface EmbeddingCaller {
 
 export type Vector = readonly number[]
 
+/** Embedding models, as operations see them. */
+export interface EmbeddingViews {
+  embeddings: Embeddings
+}
+
 /** Embedding models of the fleet, asked on behalf of a key. */
 export interface Embeddings {
   /** Embedding model that the key may use and a cell serves now; undefined when there is none. */

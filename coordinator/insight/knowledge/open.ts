@@ -7,7 +7,7 @@ import { forgetWeakStrengths } from './learning-store.ts'
 import { createLiveFacts, type LiveViews } from './live/live-facts.ts'
 import type { CallableFacts } from './live/skill-facts.ts'
 
-interface KnowledgeViews {
+export interface KnowledgeViews {
   knowledge: Knowledge
 }
 

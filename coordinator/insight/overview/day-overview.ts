@@ -1,12 +1,24 @@
 import * as z from 'zod'
+import type { GateViews } from '../../access/gates/open.ts'
+import type { QuotaViews } from '../../access/quota/open.ts'
+import type { FlowViews } from '../../agents/flows/open.ts'
 import { isRaised } from '../../fleet/alerts/alert.ts'
 import { type DiagnosisCheck, diagnose } from '../../fleet/alerts/diagnosis.ts'
+import type { MonitorViews } from '../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../fleet/cells/open.ts'
+import type { ReplicaViews } from '../../fleet/cells/replica-states.ts'
+import type { EnrolmentViews } from '../../fleet/enrolment/open.ts'
+import type { ModelViews } from '../../fleet/models/open.ts'
+import type { VitalViews } from '../../kernel/base/vitals.ts'
 import type { Context } from '../../kernel/declaration/context.ts'
 import { scopeOf } from '../../kernel/declaration/tenant-scope.ts'
+import type { QueueViews } from '../../kernel/queue/open.ts'
+import type { BackupViews } from '../backup/open.ts'
 import { type Attention, listAttention } from '../reports/attention.ts'
 import { type BackupStanding, judgeBackups } from '../reports/backup-standing.ts'
 import { comparePeriods, type Period } from '../reports/period.ts'
 import { figuresOf, NO_USAGE, type UsageSums } from '../reports/service-figures.ts'
+import type { ServiceViews } from '../services/open.ts'
 import { overviewOf, queueOverviewOf } from './fleet-overview.ts'
 import { observeSelf } from './observe-self.ts'
 import { checkServices } from './platform-overview.ts'
@@ -40,7 +52,21 @@ interface DayOverview {
   attention: Attention[]
 }
 
-export const readDay = async (context: Context): Promise<DayOverview> => {
+export const readDay = async (
+  context: Context &
+    BackupViews &
+    EnrolmentViews &
+    FleetViews &
+    FlowViews &
+    GateViews &
+    ModelViews &
+    MonitorViews &
+    QueueViews &
+    QuotaViews &
+    ReplicaViews &
+    ServiceViews &
+    VitalViews,
+): Promise<DayOverview> => {
   const { usage, monitor, backups, now } = context
   const scope = scopeOf(context)
   const { current } = comparePeriods(now())
@@ -80,7 +106,7 @@ export const readDay = async (context: Context): Promise<DayOverview> => {
 }
 
 export const readGates = async (
-  context: Pick<Context, 'gates' | 'tenantId'>,
+  context: Pick<Context, 'tenantId'> & Pick<GateViews, 'gates'>,
 ): Promise<z.input<typeof GateOverview>> => {
   const pending = await context.gates.countPending(scopeOf(context))
   const by_gate = Object.fromEntries(pending)
@@ -88,7 +114,7 @@ export const readGates = async (
 }
 
 export const countAlerts = (
-  alerts: ReturnType<Context['monitor']['alerts']>,
+  alerts: ReturnType<MonitorViews['monitor']['alerts']>,
   { from }: Period,
 ): z.input<typeof AlertOverview> => {
   const raised = alerts.filter(isRaised)

@@ -1,8 +1,16 @@
 import { isLive } from '../../access/keys/key.ts'
+import type { KeyViews } from '../../access/keys/open.ts'
+import type { QuotaViews } from '../../access/quota/open.ts'
+import type { FlowViews } from '../../agents/flows/open.ts'
 import { engineReports } from '../../fleet/cells/cell.ts'
+import type { FleetViews } from '../../fleet/cells/open.ts'
 import { isPresent } from '../../fleet/cells/presence.ts'
+import type { ControlViews } from '../../fleet/control/open.ts'
+import type { EnrolmentViews } from '../../fleet/enrolment/open.ts'
+import type { ModelViews } from '../../fleet/models/open.ts'
 import type { Context } from '../../kernel/declaration/context.ts'
 import { scopeOf } from '../../kernel/declaration/tenant-scope.ts'
+import type { RegisterViews } from '../registers/open.ts'
 import type { DriftFacts } from '../reports/drift.ts'
 import { comparePeriods } from '../reports/period.ts'
 import { gatherSequences } from './sequence-facts.ts'
@@ -14,7 +22,17 @@ interface GatheredDrift {
 }
 
 /** What there is and what is declared; keys, runs and records are those of the caller's tenant. */
-export const gatherDriftFacts = async (context: Context): Promise<GatheredDrift> => {
+export const gatherDriftFacts = async (
+  context: Context &
+    ControlViews &
+    EnrolmentViews &
+    FleetViews &
+    FlowViews &
+    KeyViews &
+    ModelViews &
+    QuotaViews &
+    RegisterViews,
+): Promise<GatheredDrift> => {
   const { cells, fleet, catalogue, usage, keys, configs, now } = context
   const scope = scopeOf(context)
   const [enrolled, lines, listed, { sequences, isExample }] = await Promise.all([
@@ -77,7 +95,7 @@ export const gatherDriftFacts = async (context: Context): Promise<GatheredDrift>
   return { facts, isExample }
 }
 
-const standingOf = async ({ configs }: Context, cellId: string) => {
+const standingOf = async ({ configs }: ControlViews, cellId: string) => {
   const { reported, version } = await configs.show(cellId)
   if (reported === undefined) return { cellId, isApplied: undefined, reason: '' }
   const isApplied = reported.state === 'applied' && reported.applied_version === version

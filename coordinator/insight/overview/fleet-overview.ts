@@ -1,8 +1,11 @@
 import * as z from 'zod'
+import type { MonitorViews } from '../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../fleet/cells/open.ts'
 import { isPresent } from '../../fleet/cells/presence.ts'
 import { gpuVram } from '../../fleet/cells/vram.ts'
-import type { Context } from '../../kernel/declaration/context.ts'
+import type { ModelViews } from '../../fleet/models/open.ts'
 import { DataState, dataState } from '../../kernel/declaration/data-state.ts'
+import type { QueueViews } from '../../kernel/queue/open.ts'
 
 /** The fleet at one instant. */
 export const FleetOverview = z.object({
@@ -23,7 +26,9 @@ export const overviewOf = ({
   fleet,
   monitor,
   catalogue,
-}: Pick<Context, 'fleet' | 'monitor' | 'catalogue'>): z.input<typeof FleetOverview> => {
+}: Pick<FleetViews, 'fleet'> & Pick<ModelViews, 'catalogue'> & MonitorViews): z.input<
+  typeof FleetOverview
+> => {
   const cells = [...fleet.cells()]
   const missing = catalogue.filter(({ id }) => !fleet.serves(id)).map(({ id }) => id)
   const used = monitor.utilization()
@@ -50,7 +55,7 @@ export const VramAlert = z.object({
   level: z.enum(['warn', 'critical']),
 })
 
-export const vramAlertsOf = ({ fleet }: Pick<Context, 'fleet'>): z.input<typeof VramAlert>[] =>
+export const vramAlertsOf = ({ fleet }: Pick<FleetViews, 'fleet'>): z.input<typeof VramAlert>[] =>
   [...fleet.cells()]
     .filter(cell => isPresent(cell.presence))
     .flatMap(cell =>
@@ -74,7 +79,7 @@ export const QueueOverview = z.object({
 })
 
 export const queueOverviewOf = async (
-  { queue }: Pick<Context, 'queue'>,
+  { queue }: QueueViews,
   scope: { tenantId: string },
 ): Promise<z.input<typeof QueueOverview>> => {
   const counts = { queued: 0, running: 0, done: 0, dead: 0, cancelled: 0 }

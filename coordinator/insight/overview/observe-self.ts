@@ -1,12 +1,19 @@
 import { isRaised } from '../../fleet/alerts/alert.ts'
 import type { Observations } from '../../fleet/alerts/diagnosis.ts'
+import type { MonitorViews } from '../../fleet/alerts/open-monitor.ts'
 import { engineReports } from '../../fleet/cells/cell.ts'
+import type { FleetViews } from '../../fleet/cells/open.ts'
 import { isPresent } from '../../fleet/cells/presence.ts'
 import { listPromisedModels } from '../../fleet/cells/promised-models.ts'
-import type { Context } from '../../kernel/declaration/context.ts'
+import type { ReplicaViews } from '../../fleet/cells/replica-states.ts'
+import type { EnrolmentViews } from '../../fleet/enrolment/open.ts'
+import type { ModelViews } from '../../fleet/models/open.ts'
+import type { VitalViews } from '../../kernel/base/vitals.ts'
 
 /** Gathers the observations that the self-diagnosis judges. */
-export const observeSelf = async (context: Context): Promise<Observations> => {
+export const observeSelf = async (
+  context: EnrolmentViews & FleetViews & ModelViews & MonitorViews & ReplicaViews & VitalViews,
+): Promise<Observations> => {
   const { fleet, cells, catalogue, monitor, vitals, replicas } = context
   return {
     storeProblem: vitals.storeProblem(),
@@ -33,7 +40,7 @@ export const observeSelf = async (context: Context): Promise<Observations> => {
 }
 
 /** Cells that offer the model, but take no requests until an operator resumes them. */
-const listDrainedCells = (fleet: Context['fleet'], model: string): string[] =>
+const listDrainedCells = (fleet: FleetViews['fleet'], model: string): string[] =>
   [...fleet.cells()]
     .filter(cell => cell.drained && isPresent(cell.presence))
     .filter(cell => engineReports(cell).some(({ models }) => models.includes(model)))

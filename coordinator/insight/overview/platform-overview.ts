@@ -1,10 +1,13 @@
 import * as z from 'zod'
+import type { FlowViews } from '../../agents/flows/open.ts'
 import type { RunCount } from '../../agents/flows/run-store.ts'
+import type { RampUpViews } from '../../fleet/rampup/open.ts'
 import { RampUpView, rampUpViewOf } from '../../fleet/rampup/ramp-up-view.ts'
 import type { Context } from '../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../kernel/declaration/data-state.ts'
 import { scopeOf } from '../../kernel/declaration/tenant-scope.ts'
 import { computePercent } from '../reports/service-figures.ts'
+import type { ServiceViews } from '../services/open.ts'
 import { SERVICE_IDS } from '../services/services.ts'
 
 /** Configured flows, and the tenant's runs of them by state. */
@@ -41,7 +44,7 @@ export const ServiceState = z.object({
 
 /** The tenant's flows and synergies; `empty` where none is configured and none has run. */
 export const flowOverviewOf = async (
-  context: Context,
+  context: Context & FlowViews,
 ): Promise<{ flows: z.input<typeof FlowCounts>; synergies: z.input<typeof SynergyCounts> }> => {
   const { flows, synergies } = context.flows
   const counts = await context.flows.count(scopeOf(context).tenantId)
@@ -69,7 +72,7 @@ export const sumRuns = (counts: readonly RunCount[]): number =>
   counts.reduce((sum, { runs }) => sum + runs, 0)
 
 export const rampUpOverviewOf = async (
-  context: Context,
+  context: Context & RampUpViews,
 ): Promise<z.input<typeof RampUpOverview>> => {
   const { rampUps } = context
   const rampUp = await rampUps.latest(scopeOf(context).tenantId)
@@ -84,7 +87,7 @@ export const rampUpOverviewOf = async (
 export const checkServices = async ({
   services,
   signal,
-}: Context): Promise<z.input<typeof ServiceState>[]> => {
+}: Context & ServiceViews): Promise<z.input<typeof ServiceState>[]> => {
   const found = await Promise.all(
     SERVICE_IDS.map(id => services.check(id, { isDeep: false }, signal)),
   )

@@ -1,8 +1,14 @@
+import type { GateViews } from '../../access/gates/open.ts'
 import { stateAt } from '../../access/gates/request.ts'
+import type { QuotaViews } from '../../access/quota/open.ts'
+import type { CallHourViews } from '../../calls/invoke/open-call-hours.ts'
+import type { MonitorViews } from '../../fleet/alerts/open-monitor.ts'
 import { engineReports } from '../../fleet/cells/cell.ts'
+import type { FleetViews } from '../../fleet/cells/open.ts'
 import { isPresent } from '../../fleet/cells/presence.ts'
 import type { Context } from '../../kernel/declaration/context.ts'
 import { scopeOf } from '../../kernel/declaration/tenant-scope.ts'
+import type { QueueViews } from '../../kernel/queue/open.ts'
 import type { Period } from '../reports/period.ts'
 import type { QualityFacts } from '../reports/quality.ts'
 import { computePercentWithin, figuresOf, NO_USAGE } from '../reports/service-figures.ts'
@@ -13,7 +19,13 @@ const ENDED: ReadonlySet<string> = new Set(['approved', 'consumed', 'blocked', '
 
 /** Facts of a period for the quality indicators, as the caller's tenant sees them. */
 export const gatherQualityFacts = async (
-  context: Context,
+  context: Context &
+    CallHourViews &
+    FleetViews &
+    GateViews &
+    MonitorViews &
+    QueueViews &
+    QuotaViews,
   { from, to }: Period,
 ): Promise<QualityFacts> => {
   const { usage, callHours, queue, gates, monitor, fleet, now } = context

@@ -1,16 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type FlowStep, REPAIR_FLOW } from '../../agents/flows/flow.ts'
+import type { FlowViews } from '../../agents/flows/open.ts'
 import { type FlowRun, hasEnded, type RunState } from '../../agents/flows/run.ts'
 import type { RunCount } from '../../agents/flows/run-store.ts'
 import type { Context } from '../../kernel/declaration/context.ts'
 import { scopeOf } from '../../kernel/declaration/tenant-scope.ts'
 import { flows as flowRegister } from '../registers/definitions/flows.ts'
 import { synergies as synergyRegister } from '../registers/definitions/synergies.ts'
+import type { RegisterViews } from '../registers/open.ts'
 import type { SequenceFacts } from '../reports/flow-drift.ts'
 
 /** Flows and synergies that are configured, recorded or run by the caller's tenant. */
 export const gatherSequences = async (
-  context: Context,
+  context: Context & FlowViews & RegisterViews,
 ): Promise<{ sequences: SequenceFacts[]; isExample: boolean }> => {
   const { flows, registers } = context
   const scope = scopeOf(context)

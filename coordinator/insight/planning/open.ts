@@ -3,7 +3,7 @@ import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import { Simulations } from './simulations.ts'
 
 /** Simulations of project schedules; the rest of planning is computed in the call. */
-interface PlanningViews {
+export interface PlanningViews {
   simulations: Pick<Simulations, 'run'>
 }
 

@@ -2,7 +2,7 @@ import type { Base } from '../../kernel/base/base.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import { Registers } from './registers.ts'
 
-interface RegisterViews {
+export interface RegisterViews {
   registers: Registers
 }
 

@@ -11,7 +11,7 @@ interface Infrastructure {
   backupsScheduled: boolean
 }
 
-interface ReportViews {
+export interface ReportViews {
   infrastructure: Infrastructure
   /** Records of the operator about building blocks of a release. */
   releaseRecords: ReleaseRecords

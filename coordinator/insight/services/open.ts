@@ -18,7 +18,7 @@ import {
 } from './services-config.ts'
 
 /** Services and chat servers of the configuration. */
-interface ServiceViews {
+export interface ServiceViews {
   services: Services
   chatServers: ChatServers
   repairs: {

@@ -14,7 +14,7 @@ import { type AuditFilter, queryAudit, readAuditRow } from './query.ts'
 import { keepRetention } from './retention.ts'
 import { type AuditVerdict, checkAgainstWitness, verifyOnce } from './verify.ts'
 
-interface AuditViews {
+export interface AuditViews {
   audit: {
     query(filter: AuditFilter, scope: Scope): Promise<AuditRow[]>
     row(seq: number, scope: Scope): Promise<AuditRow | undefined>

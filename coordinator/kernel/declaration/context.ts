@@ -1,66 +1,7 @@
-import type {
-  ListTasksRequest,
-  ListTasksResponse,
-  Task,
-  TaskPushNotificationConfig,
-} from '@a2a-js/sdk'
-import type { Conversations } from '../../agents/conversations/conversations.ts'
-import type { CallStats } from '../../calls/invoke/call-stats.ts'
-import type { Tasks } from '../../calls/tasks/tasks.ts'
-import type { DomainViews } from '../../domains.ts'
-import type { Embeddings } from '../../insight/knowledge/embeddings.ts'
 import type { Actor } from '../audit/audit.ts'
-import type { SkillFacts } from './declaration.ts'
 import type { Key } from './key.ts'
 import type { Outcome } from './outcome.ts'
 import type { Upload } from './upload.ts'
-
-/** Views that operations may read and act on; operations never see a store. */
-export type Views = DomainViews & CallViews & TaskViews & ConversationViews & EmbeddingViews
-
-/** Operations themselves, as other operations see them. */
-export interface CallViews {
-  /** The skills on the agent card, in its order. */
-  skills: readonly SkillFacts[]
-  /** Call statistics since the start. */
-  calls: CallStats
-  /** Unix time, milliseconds. */
-  now: () => number
-}
-
-export interface ConversationViews {
-  conversations: Omit<Conversations<Context>, 'close'>
-}
-
-export interface EmbeddingViews {
-  embeddings: Embeddings
-}
-
-export interface TaskViews {
-  tasks: SeenTasks
-}
-
-/** Tasks that the caller sees. */
-interface SeenTasks extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
-  get(taskId: string, by: TaskCaller): Promise<Task>
-  list(request: ListTasksRequest, by: TaskCaller): Promise<ListTasksResponse>
-  cancel(taskId: string, by: TaskCaller): Promise<Task>
-  hooks: TaskHookRegistry
-}
-
-/** Webhooks for the events of tasks; shown secrets are masked. */
-interface TaskHookRegistry {
-  /** Throws `invalid_request` for an address that is not sent to, and for one hook too many. */
-  save(
-    taskId: string,
-    tenantId: string,
-    hook: TaskPushNotificationConfig,
-    version: '1.0',
-    keyId: string,
-  ): Promise<TaskPushNotificationConfig>
-  list(taskId: string, tenantId: string): Promise<TaskPushNotificationConfig[]>
-  remove(taskId: string, tenantId: string, hookId: string): Promise<void>
-}
 
 /** The caller of an operation, as every surface knows it. */
 export interface TaskCaller {
@@ -94,10 +35,15 @@ interface SkillCall {
 
 export type CallSkill = (skillId: string, call: SkillCall) => Promise<Outcome>
 
-/** One call: the views, and its caller. */
-export interface Context extends Views, TaskCaller {
+/**
+ * One call. An operation that needs more states the views of the domains that it acts on beside it,
+ * as in `Context & QuotaViews`.
+ */
+export interface Context extends TaskCaller {
   /** The actor in the audit. */
   actor: Actor
+  /** Unix time, milliseconds. */
+  now: () => number
   /** Aborts when the time is up or the caller has left. */
   signal: AbortSignal
   /** The cell to run on, where the caller named one and the operation takes one. */

@@ -2,13 +2,7 @@ import type * as z from 'zod'
 import type { ErrorReason } from '../../../shared/error-reasons.ts'
 import type { SizeUnit } from '../../../shared/probes/units.ts'
 import type { SuccessRule } from '../../../shared/success-rule.ts'
-import type { Devices } from '../../devices/inventory/devices.ts'
 import type { Role } from './key.ts'
-
-/** What tells whether a command may be carried out twice. */
-export interface DeviceViews {
-  devices: Pick<Devices, 'find' | 'findEvery' | 'profile'>
-}
 
 /** Callers that are admitted: everyone, any key, or a key with one of the roles. */
 type Access = 'none' | 'key' | 'operator'
@@ -76,11 +70,6 @@ export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.Zo
   events?: z.ZodType
   /** `sync` when absent. A2A makes a task of each. */
   mode?: Mode
-  /**
-   * True for an input that must not be carried out twice: the call needs an idempotency key. A
-   * task needs none, because its message is carried out once.
-   */
-  needsCallKey?: (input: z.output<I>, views: DeviceViews) => boolean
   /** True when a task that a restart cut off may be started again with the same input. */
   resumable?: boolean
   /** True when the caller may name a cell beside the input: `?cell=`, `metadata.cell`. */

@@ -8,13 +8,13 @@ import type { SingleUseApproval } from './single-use-approval.ts'
 type Answer<O extends z.ZodType> = Promise<z.input<O>> | z.input<O>
 
 /** Behaviour of an operation that reads, or changes data of the coordinator alone. */
-interface DirectBehaviour<I extends z.ZodObject, O extends z.ZodType> {
+interface DirectBehaviour<I extends z.ZodObject, O extends z.ZodType, Run> {
   effect: 'read' | 'write'
   usesApproval?: never
   plan?: never
   show?: never
   recall?: never
-  run: (input: z.output<I>, context: Context) => Answer<O>
+  run: (input: z.output<I>, context: Run) => Answer<O>
 }
 
 /**
@@ -22,10 +22,10 @@ interface DirectBehaviour<I extends z.ZodObject, O extends z.ZodType> {
  * in the input) with `show`, asks at the gate that the plan names, and calls `run` with the approved
  * plan and its approval.
  */
-interface GatedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
+interface GatedBehaviour<I extends z.ZodObject, O extends z.ZodType, P, Plan, Run, Recall> {
   effect: 'gated'
   usesApproval?: never
-  plan: (input: z.output<I>, context: Context) => Promise<OperationPlan<P>> | OperationPlan<P>
+  plan: (input: z.output<I>, context: Plan) => Promise<OperationPlan<P>> | OperationPlan<P>
   /** Answer of a dry run. */
   show?: (plan: P) => z.input<O>
   /**
@@ -34,46 +34,69 @@ interface GatedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
    */
   run?: (
     plan: P,
-    context: Context,
+    context: Run,
     approval: SingleUseApproval | undefined,
   ) => Promise<z.input<O> | PendingResult> | z.input<O> | PendingResult
   /**
    * Answer of a call that was interrupted by the death of its coordinator, from the ids of what the
    * call has created; undefined when these are not known any more.
    */
-  recall?: (created: readonly string[], context: Context) => Promise<z.input<O> | undefined>
+  recall?: (created: readonly string[], context: Recall) => Promise<z.input<O> | undefined>
 }
 
 /**
  * Behaviour of a write that uses up a request approved before the call. It is never pending: with a
  * request that is not approved, the use of the approval is refused.
  */
-interface ApprovedBehaviour<I extends z.ZodObject, O extends z.ZodType, P> {
+interface ApprovedBehaviour<I extends z.ZodObject, O extends z.ZodType, P, Plan, Run> {
   effect: 'write'
   usesApproval: true
-  plan: (input: z.output<I>, context: Context) => Promise<ApprovedPlan<P>> | ApprovedPlan<P>
+  plan: (input: z.output<I>, context: Plan) => Promise<ApprovedPlan<P>> | ApprovedPlan<P>
   show?: never
   recall?: never
   /** With an approval, it must call `approval.use` around its effect. */
-  run: (plan: P, context: Context, approval: SingleUseApproval | undefined) => Answer<O>
+  run: (plan: P, context: Run, approval: SingleUseApproval | undefined) => Answer<O>
 }
 
-export type Behaviour<I extends z.ZodObject, O extends z.ZodType, P> =
-  | DirectBehaviour<I, O>
-  | GatedBehaviour<I, O, P>
-  | ApprovedBehaviour<I, O, P>
+/** Rule that tells which inputs must not be carried out twice. */
+interface CallKeyRule<I extends z.ZodObject, Views> {
+  /**
+   * True for an input that must not be carried out twice: the call needs an idempotency key. A
+   * task needs none, because its message is carried out once.
+   */
+  needsCallKey?: (input: z.output<I>, views: Views) => boolean
+}
 
-/** Any call the coordinator accepts, except for the OpenAI routes. */
-export type Operation<
-  I extends z.ZodObject = z.ZodObject,
-  O extends z.ZodType = z.ZodType,
-  P = unknown,
-> = Declaration<I, O> & Behaviour<I, O, P>
+/**
+ * Behaviour of an operation. `Plan`, `Run`, `Rule` and `Recall` are what its functions need: the
+ * context of the call, and the views of the domains that they act on.
+ */
+export type Behaviour<I extends z.ZodObject, O extends z.ZodType, P, Plan, Run, Rule, Recall> = (
+  | DirectBehaviour<I, O, Run>
+  | GatedBehaviour<I, O, P, Plan, Run, Recall>
+  | ApprovedBehaviour<I, O, P, Plan, Run>
+) &
+  CallKeyRule<I, Rule>
+
+/**
+ * Any call the coordinator accepts, except for the OpenAI routes. `Needs` is what it must be called
+ * with; the pipeline provides it, and `test/catalogue/needs.ts` proves that a part has all of it.
+ */
+export type Operation<Needs = never> = Declaration &
+  Behaviour<z.ZodObject, z.ZodType, unknown, Needs, Needs, Needs, Needs>
 
 /** Checks one declaration. Throws where its parts do not fit each other. */
-export const defineOperation = <I extends z.ZodObject, O extends z.ZodType, P>(
-  operation: Declaration<I, O> & Behaviour<I, O, P>,
-): Operation => {
+export const defineOperation = <
+  I extends z.ZodObject,
+  O extends z.ZodType,
+  P,
+  Plan = Context,
+  Run = Context,
+  Rule = unknown,
+  Recall = Context,
+>(
+  operation: Declaration<I, O> & Behaviour<I, O, P, Plan, Run, Rule, Recall>,
+): Operation<Plan & Run & Rule & Recall> => {
   const { id, input, effect, show, deprecated } = operation
   for (const field of pathFields(operation.path))
     if (!(field in input.shape))
@@ -81,7 +104,7 @@ export const defineOperation = <I extends z.ZodObject, O extends z.ZodType, P>(
   if (effect === 'gated' && 'dry_run' in input.shape !== (show !== undefined))
     throw new TypeError(`${id}: an input with dry_run and a plan with show belong together`)
   if (deprecated !== undefined) requireNotice(id, deprecated)
-  return operation as unknown as Operation
+  return operation as unknown as Operation<Plan & Run & Rule & Recall>
 }
 
 /** Six months, the shortest ones. */

@@ -5,7 +5,7 @@ import type { JobKind, JobKinds } from './job-kind.ts'
 import { createQueue, type Queue } from './queue.ts'
 
 /** Queue for operations, which cannot add jobs. */
-interface QueueViews {
+export interface QueueViews {
   queue: Omit<Queue, 'add' | 'addWithin' | 'hastenWithin' | 'wake'>
 }
 

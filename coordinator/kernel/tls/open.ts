@@ -3,7 +3,7 @@ import type { CertificateParts, ServerIdentity } from './own-certificate.ts'
 import { type IdentityConfig, loadServerIdentity } from './server-identity.ts'
 
 /** Properties of the listener: loopback only, and encrypted. */
-interface ListenerViews {
+export interface ListenerViews {
   listens: { loopbackOnly: boolean; encrypted: boolean }
 }
 

@@ -37,7 +37,7 @@ interface UpstreamDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
 }
 
 /** Outside sources that operations may ask. */
-interface UpstreamViews {
+export interface UpstreamViews {
   upstreams: Pick<Upstreams, 'ask' | 'isOffline' | 'settings'>
 }
 

@@ -1,11 +1,12 @@
 import { DAY_MS } from '../../../shared/time.ts'
+import type { PipelineViews } from '../../calls/invoke/call-context.ts'
 import type { Pipeline } from '../../calls/invoke/invoke.ts'
 import type { ResolveReferences } from '../../calls/invoke/resolve-references.ts'
 import { createOperationTasks, type OperationTasks } from '../../calls/tasks/operation-tasks.ts'
 import { type ReaderOf, taskReaders } from '../../calls/tasks/task-readers.ts'
+import type { TaskViews } from '../../calls/tasks/task-views.ts'
 import { createTasks, type Tasks } from '../../calls/tasks/tasks.ts'
 import type { Base } from '../../kernel/base/base.ts'
-import type { TaskViews, Views } from '../../kernel/declaration/context.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
@@ -36,8 +37,7 @@ interface TaskDomainParts
   /** Operations and skills. */
   callable: readonly Operation[]
   readerOf: ReaderOf
-  /** Complete when all parts are open: tasks run operations, and operations see tasks. */
-  views: object
+  views: PipelineViews
   push: PushConfigs
   pipeline: Pick<Pipeline, 'authorize' | 'perform'>
   work: Pick<OpenQueue, 'queue'>
@@ -62,7 +62,7 @@ export const openTasks = (
   const operationTasks = createOperationTasks({
     tasks,
     readerOf,
-    views: () => parts.views as Views,
+    views: () => parts.views,
     pipeline,
     operations: callable,
     resolveReferences: parts.resolveReferences,

@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { importFiles } from '../../../shared/import-files.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
@@ -24,6 +24,12 @@ export const loadDeclared = async (folder: string): Promise<readonly Operation[]
   if (twice !== undefined) throw new TypeError(`${twice} is declared twice below ${folder}`)
   return all
 }
+
+/** Files below `folder` that declare operations, by their path from there. */
+export const listDeclaring = (folder: string): string[] =>
+  globSync(PLACES, { cwd: folder })
+    .filter(file => readFileSync(join(folder, file), 'utf8').includes('export default '))
+    .toSorted()
 
 interface Exports {
   default?: Operation | Operation[]

@@ -2,7 +2,7 @@ import type { Catalogue } from '../../../shared/catalogue.ts'
 import type { TierSettings } from '../../access/quota/tiers.ts'
 import type { CascadeConfig } from '../../gateway/cascade/cascade-steps.ts'
 import type { RoutingConfig } from '../../gateway/dispatch/routing-config.ts'
-import type { Embeddings } from '../../insight/knowledge/embeddings.ts'
+import type { EmbeddingViews } from '../../insight/knowledge/embeddings.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import { createEmbeddings } from './ask-embeddings.ts'
 import { type AskModel, createAskModel } from './ask-model.ts'
@@ -19,7 +19,7 @@ interface AskModelParts
 
 interface OpenAskModel {
   askModel: AskModel
-  views: { embeddings: Embeddings }
+  views: EmbeddingViews
 }
 
 /** Asks models inside the process as the inference routes do, with the limits of a key. */

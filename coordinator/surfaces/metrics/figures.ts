@@ -1,6 +1,7 @@
 import { createMetric, type Metric } from '../../../shared/metrics/metric.ts'
 import { VERSION } from '../../../shared/version.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
+import type { Vitals } from '../../kernel/base/vitals.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import { type BrokerFigures, createBrokerFigures } from './broker-figures.ts'
 import { budgetMetrics } from './budget-metrics.ts'
@@ -13,7 +14,6 @@ import { createQueueFigures, type QueueFigures } from './queue-figures.ts'
 import { createQuotaFigures, type QuotaFigures } from './quota-figures.ts'
 import { createStoreFigures, type StoreFigures } from './store-figures.ts'
 import { createUpstreamFigures, type UpstreamFigures } from './upstream-figures.ts'
-import type { Vitals } from './vitals.ts'
 
 /** Counters of each part of the coordinator. */
 export interface Figures {

@@ -1,18 +1,13 @@
 import type { Registry } from 'prom-client'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
 import type { Base } from '../../kernel/base/base.ts'
+import { createVitals, LOOP_WINDOW_SECONDS, type VitalViews } from '../../kernel/base/vitals.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import type { Leader } from '../../kernel/leader/leader.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { StoreProbe } from '../../kernel/store/probe.ts'
 import { coordinatorMetrics, type Figures } from './figures.ts'
 import { addProcessMetrics, createPrometheusRegistry } from './prometheus.ts'
-import { createVitals, LOOP_WINDOW_SECONDS, type Vitals } from './vitals.ts'
-
-/** Health of the coordinator process. */
-interface VitalViews {
-  vitals: Omit<Vitals, 'close' | 'beginWindow'>
-}
 
 interface VitalParts extends Pick<Base, 'stack' | 'schedules' | 'nowMs'> {
   config: { state_dir: string }

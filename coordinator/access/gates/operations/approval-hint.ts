@@ -1,6 +1,8 @@
 import type { Context } from '../../../kernel/declaration/context.ts'
 import type { GateRequest } from '../../../kernel/declaration/gate-request.ts'
 import { countAdministrators } from '../../keys/approvers.ts'
+import type { KeyViews } from '../../keys/open.ts'
+import type { GateViews } from '../open.ts'
 import { stateAt } from '../request.ts'
 import { areSeatsFilled } from '../seats.ts'
 
@@ -10,7 +12,7 @@ import { areSeatsFilled } from '../seats.ts'
  */
 export const findApprovalHint = async (
   request: GateRequest,
-  { gates, keys, now }: Pick<Context, 'gates' | 'keys' | 'now'>,
+  { gates, keys, now }: Pick<Context, 'now'> & Pick<GateViews, 'gates'> & KeyViews,
 ): Promise<string | undefined> => {
   if (stateAt(request, now()) !== 'pending' || gates.rulesFault(request) !== undefined)
     return undefined

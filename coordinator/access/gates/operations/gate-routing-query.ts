@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { GateViews } from '../open.ts'
 
 export default defineSkill({
   id: 'gate-routing-query',
@@ -24,7 +25,7 @@ export default defineSkill({
     approval_minutes: z.int(),
   }),
   examples: [{ gate_id: 'gate.major-release-approve' }],
-  run: ({ gate_id }, { gates }) => {
+  run: ({ gate_id }, { gates }: GateViews) => {
     const { purpose, approvals, request_minutes, approval_minutes } = gates.definition(gate_id)
     return {
       gate_id,

@@ -5,6 +5,9 @@ import { escapeHidden } from '../../../../shared/visible.ts'
 import type { Caller } from '../../../kernel/declaration/caller.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { type GateRequest, REQUEST_STATES } from '../../../kernel/declaration/gate-request.ts'
+import type { KeyViews } from '../../keys/open.ts'
+import type { PeopleViews } from '../../people/open.ts'
+import type { GateViews } from '../open.ts'
 import { isOwnSubject } from '../own-subject.ts'
 import { canonical } from '../plan-hash.ts'
 import { publicStatus, stateAt } from '../request.ts'
@@ -61,7 +64,7 @@ type RequestView = z.input<typeof RequestView>
 /** Requests as their tenant may see them now, with the names of the requesters. */
 export const viewAll = async (
   requests: readonly GateRequest[],
-  context: Pick<Context, 'gates' | 'now' | 'people'>,
+  context: Pick<Context, 'now'> & Pick<GateViews, 'gates'> & PeopleViews,
 ): Promise<RequestView[]> => {
   const ids = new Set(requests.map(({ requesterId }) => requesterId))
   // a decision is stored by now: a name that cannot be read must not hide it
@@ -76,7 +79,7 @@ export const viewAll = async (
 /** One request with the name of its requester. */
 export const viewOne = async (
   request: GateRequest,
-  context: Pick<Context, 'gates' | 'now' | 'people'>,
+  context: Pick<Context, 'now'> & Pick<GateViews, 'gates'> & PeopleViews,
 ): Promise<RequestView> => {
   const [view] = await viewAll([request], context)
   return view as RequestView
@@ -85,7 +88,7 @@ export const viewOne = async (
 /** One request with what to do when nobody can approve it. */
 export const viewWithHint = async (
   request: GateRequest,
-  context: Context,
+  context: Context & GateViews & KeyViews & PeopleViews,
 ): Promise<RequestView> => {
   const hint = await findApprovalHint(request, context)
   return { ...(await viewOne(request, context)), ...(hint === undefined ? {} : { hint }) }
@@ -94,7 +97,7 @@ export const viewWithHint = async (
 /** One request as its tenant may see it now, without what has to be read. */
 export const viewFor = (
   request: GateRequest,
-  { gates, now }: Pick<Context, 'gates' | 'now'>,
+  { gates, now }: Pick<Context, 'now'> & Pick<GateViews, 'gates'>,
 ): Omit<RequestView, 'requester'> => {
   const state = stateAt(request, now())
   const fault = gates.rulesFault(request)
@@ -126,7 +129,7 @@ export const viewFor = (
   }
 }
 
-const countMissing = ({ gateId, votes }: GateRequest, gates: Context['gates']): number =>
+const countMissing = ({ gateId, votes }: GateRequest, gates: GateViews['gates']): number =>
   openSeats(
     gates.definition(gateId).approvals,
     votes.filter(({ decision }) => decision === 'approve'),
@@ -137,7 +140,7 @@ export const callerOf = ({
   key,
   tenantId,
   actor,
-}: Pick<Context, 'key' | 'tenantId' | 'actor'>): Caller => {
+}: Pick<Context, 'tenantId' | 'actor' | 'key'>): Caller => {
   if (key === undefined || tenantId === undefined)
     throw new ShoalError('auth_required', 'this call needs a key')
   const { personId, id: keyId, kind, roles } = key

@@ -1,6 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { PeopleViews } from '../../people/open.ts'
+import type { GateViews } from '../open.ts'
 import { callerOf, Reason, RequestView, viewOne } from './gate-view.ts'
 
 export default defineOperation({
@@ -12,6 +15,6 @@ export default defineOperation({
   effect: 'write',
   input: z.strictObject({ request_id: Id, reason: Reason }),
   output: RequestView,
-  run: async ({ request_id, reason }, context) =>
+  run: async ({ request_id, reason }, context: Context & GateViews & PeopleViews) =>
     viewOne(await context.gates.approve(request_id, callerOf(context), { reason }), context),
 })

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { REQUEST_STATES } from '../../../kernel/declaration/gate-request.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { GateViews } from '../open.ts'
 import { callerOf, STATUS_EXIT, Status, viewFor } from './gate-view.ts'
 
 export default defineOperation({
@@ -30,7 +32,7 @@ export default defineOperation({
     expires_at: z.iso.datetime().nullable(),
   }),
   success: STATUS_EXIT,
-  run: async ({ gate_id, request_id }, context) => {
+  run: async ({ gate_id, request_id }, context: Context & GateViews) => {
     const { gates } = context
     const { person, tenantId } = callerOf(context)
     const newest = { gateId: gate_id, requesterId: person.personId, limit: 1 }

@@ -1,8 +1,11 @@
 import * as z from 'zod'
 import { Approval } from '../../../../shared/wire/approval.ts'
 import { limitJson } from '../../../kernel/declaration/bounded-json.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { PeopleViews } from '../../people/open.ts'
+import type { GateViews } from '../open.ts'
 import { MAX_PLAN_BYTES } from '../plan-hash.ts'
 import { callerOf, RequestView, viewOne } from './gate-view.ts'
 
@@ -21,7 +24,7 @@ export default defineOperation({
     ),
   }),
   output: RequestView.extend({ approval: Approval }),
-  run: async ({ request_id, plan }, context) => {
+  run: async ({ request_id, plan }, context: Context & GateViews & PeopleViews) => {
     const caller = callerOf(context)
     const taken: { approval?: Approval } = {}
     // taken with the use: a read after the commit may fail, when the approval is already used up

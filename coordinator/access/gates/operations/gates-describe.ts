@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { GateViews } from '../open.ts'
 import { callerOf } from './gate-view.ts'
 import { GateView } from './gates-list.ts'
 
@@ -18,7 +20,7 @@ export default defineOperation({
     /** True when your key may approve other people's requests at this gate. */
     you_may_approve: z.boolean(),
   }),
-  run: async ({ gate_id }, context) => {
+  run: async ({ gate_id }, context: Context & GateViews) => {
     const { tenantId, person } = callerOf(context)
     const definition = context.gates.definition(gate_id)
     const waiting = await context.gates.countPending({ tenantId })

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { GateViews } from '../open.ts'
 import { callerOf } from './gate-view.ts'
 
 export const GateView = z.object({
@@ -25,7 +27,7 @@ export default defineOperation({
   output: z.object({
     gates: z.array(GateView),
   }),
-  run: async (_input, context) => {
+  run: async (_input, context: Context & GateViews) => {
     const { tenantId } = callerOf(context)
     const waiting = await context.gates.countPending({ tenantId })
     return {

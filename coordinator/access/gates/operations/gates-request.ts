@@ -1,6 +1,10 @@
 import * as z from 'zod'
 import { limitJson } from '../../../kernel/declaration/bounded-json.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { KeyViews } from '../../keys/open.ts'
+import type { PeopleViews } from '../../people/open.ts'
+import type { GateViews } from '../open.ts'
 import { MAX_PLAN_BYTES } from '../plan-hash.ts'
 import { callerOf, GateSubject, RequestView, Summary, viewWithHint } from './gate-view.ts'
 
@@ -23,6 +27,8 @@ export default defineOperation({
       .describe('Supporting evidence, such as tickets or reports.'),
   }),
   output: RequestView,
-  run: async ({ gate_id: gateId, ...asked }, context) =>
-    viewWithHint(await context.gates.request({ gateId, ...asked }, callerOf(context)), context),
+  run: async (
+    { gate_id: gateId, ...asked },
+    context: Context & GateViews & KeyViews & PeopleViews,
+  ) => viewWithHint(await context.gates.request({ gateId, ...asked }, callerOf(context)), context),
 })

@@ -1,7 +1,10 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { findCursorRow, NextCursor, PAGE } from '../../../kernel/declaration/fields.ts'
 import { REQUEST_STATES } from '../../../kernel/declaration/gate-request.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { PeopleViews } from '../../people/open.ts'
+import type { GateViews } from '../open.ts'
 import { callerOf, RequestView, viewAll } from './gate-view.ts'
 
 export default defineOperation({
@@ -19,7 +22,10 @@ export default defineOperation({
     ...PAGE,
   }),
   output: z.object({ requests: z.array(RequestView), next: NextCursor }),
-  run: async ({ gate_id, state, mine, others, before, limit }, context) => {
+  run: async (
+    { gate_id, state, mine, others, before, limit },
+    context: Context & GateViews & PeopleViews,
+  ) => {
     const { person, tenantId } = callerOf(context)
     const found = await context.gates.list(
       {

@@ -1,6 +1,10 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { KeyViews } from '../../keys/open.ts'
+import type { PeopleViews } from '../../people/open.ts'
+import type { GateViews } from '../open.ts'
 import { callerOf, RequestView, viewWithHint } from './gate-view.ts'
 
 export default defineOperation({
@@ -12,7 +16,7 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({ request_id: Id }),
   output: RequestView,
-  run: async ({ request_id }, context) => {
+  run: async ({ request_id }, context: Context & GateViews & KeyViews & PeopleViews) => {
     const { tenantId } = callerOf(context)
     return viewWithHint(await context.gates.get(request_id, { tenantId }), context)
   },

@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { neededField } from '../../../kernel/declaration/needed-field.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { GateViews } from '../open.ts'
 import { callerOf, STATUS_EXIT, Status, viewFor } from './gate-view.ts'
 
 export default defineSkill({
@@ -37,7 +39,7 @@ export default defineSkill({
   success: STATUS_EXIT,
   waitsFor: ({ status, request_id }) => (status === 'pending' ? request_id : undefined),
   examples: [{ gate_id: 'gate.minor-release-approve', evidence: 'release 1.4.0, all tests pass' }],
-  run: async ({ gate_id, requester, evidence }, context) => {
+  run: async ({ gate_id, requester, evidence }, context: Context & GateViews) => {
     const plan = { gate_id, evidence: evidence ?? null, requester: requester ?? null }
     const summary = (evidence ?? gate_id).slice(0, 200)
     const asked = await context.gates.request({ gateId: gate_id, plan, summary }, callerOf(context))

@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { neededField } from '../../../kernel/declaration/needed-field.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { GateViews } from '../open.ts'
 import {
   ACTION_TYPE,
   POLICY_QUESTION,
@@ -24,7 +26,7 @@ export default defineSkill({
   }),
   output: PolicyAnswer,
   examples: [{ action_type: 'release.major' }],
-  run: ({ action_type, actor_id, context }, { policies, key }) => {
+  run: ({ action_type, actor_id, context }, { policies, key }: Context & GateViews) => {
     const asker = { kind: key?.kind ?? ('autonomous' as const), roles: key?.roles ?? [] }
     return policyAnswer({ action_type, actor_id, context }, policies.current(), asker)
   },

@@ -1,6 +1,7 @@
 import { ShoalError } from '../../../../shared/errors.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { type Key, OPERATOR_ROLES } from '../../../kernel/declaration/key.ts'
+import type { PeopleViews } from '../../people/open.ts'
 import { wasVisitor } from '../../people/people.ts'
 import { tierRank } from '../../quota/tier-models.ts'
 import type { KeyPlan } from './key-plan.ts'
@@ -10,7 +11,10 @@ import { isAdministrator } from './key-view.ts'
  * Throws unless the caller may request this key and reveal its secret. Checked at the request and
  * again at the reveal: by then another key of the same person may be calling.
  */
-export const requireMayHave = async (plan: KeyPlan, context: Context): Promise<void> => {
+export const requireMayHave = async (
+  plan: KeyPlan,
+  context: Context & PeopleViews,
+): Promise<void> => {
   const { key, tenantId } = context
   if (key === undefined) throw new ShoalError('auth_required', 'this call needs a key')
   if (plan.tenant_id !== tenantId)
@@ -35,7 +39,10 @@ export const requireMayHave = async (plan: KeyPlan, context: Context): Promise<v
  * Returns the id of the person whom an administrator names; others learn nothing about the names
  * of the tenant.
  */
-export const resolvePerson = async (named: string, context: Context): Promise<string> => {
+export const resolvePerson = async (
+  named: string,
+  context: Context & PeopleViews,
+): Promise<string> => {
   const { people, tenantId = '' } = context
   return isAdministrator(context) ? people.resolveId(named, { tenantId }) : named
 }
@@ -62,7 +69,10 @@ const requireFuture = ({ expires_at }: KeyPlan, now: number): void => {
   throw new ShoalError('invalid_request', 'expires_at is in the past', { param: 'expires_at' })
 }
 
-const requirePerson = async (id: string, { people, tenantId = '' }: Context): Promise<void> => {
+const requirePerson = async (
+  id: string,
+  { people, tenantId = '' }: Context & PeopleViews,
+): Promise<void> => {
   const person = await people.get(id, { tenantId })
   if (person !== undefined && person.disabledAt === undefined) return
   throw new ShoalError('invalid_request', `tenant ${tenantId} has no person ${id}`, {

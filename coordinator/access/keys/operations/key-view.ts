@@ -4,6 +4,7 @@ import { ShoalError } from '../../../../shared/errors.ts'
 import { iso, isoOrNull } from '../../../../shared/time.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { KEY_KINDS, type Key, ROLES } from '../../../kernel/declaration/key.ts'
+import type { KeyViews } from '../open.ts'
 
 export const KeyView = z.object({
   id: z.string(),
@@ -45,7 +46,7 @@ export const isAdministrator = ({ key }: Pick<Context, 'key'>): boolean =>
  * program has only its own key: it does not act for the person. Throws `not_found` for every other,
  * whether or not it exists.
  */
-export const ownKey = async (id: string, context: Context): Promise<Key> => {
+export const ownKey = async (id: string, context: Context & KeyViews): Promise<Key> => {
   const { key, keys, tenantId = '' } = context
   const found = await keys.get(id, { tenantId })
   const isOwn =

@@ -1,7 +1,10 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { PendingView } from '../../../kernel/declaration/pending-result.ts'
+import type { GateViews } from '../../gates/open.ts'
+import type { VisitorViews } from '../../visitors/open.ts'
 import { KEY_GATE } from './key-plan.ts'
 import {
   claimCommand,
@@ -27,7 +30,10 @@ export default defineOperation({
   output: PendingView,
   examples: [{ name: 'Ada', contact: 'ada@example.org', purpose: 'a chat for our club' }],
   /** keys-claim carries it out. */
-  plan: async (input, { visitors, gates, key, address = '', requestId }) => {
+  plan: async (
+    input,
+    { visitors, gates, key, address = '', requestId }: Context & GateViews & VisitorViews,
+  ) => {
     if (key !== undefined)
       throw new ShoalError('conflict', 'you have a key: request another one with keys-request')
     const { request_minutes, approval_minutes } = gates.definition(KEY_GATE)

@@ -4,8 +4,10 @@ import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import type { GateRequest } from '../../../kernel/declaration/gate-request.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { GateViews } from '../../gates/open.ts'
 import { stateAt } from '../../gates/request.ts'
 import { addPerson, visitorId } from '../../people/people.ts'
+import type { VisitorViews } from '../../visitors/open.ts'
 import { addKey } from '../issue.ts'
 import { KEY_GATE } from './key-plan.ts'
 import { KeyView, keyViewOf } from './key-view.ts'
@@ -25,7 +27,7 @@ export default defineOperation({
     claim_token: z.string().max(128).describe('Claim token from the answer of keys-apply.'),
   }),
   output: KeyView.extend({ secret: z.string() }),
-  plan: async ({ request_id, claim_token }, context) => {
+  plan: async ({ request_id, claim_token }, context: Context & GateViews & VisitorViews) => {
     const request = await requestOf(claim_token, context)
     if (request?.id !== request_id)
       throw new ShoalError('not_found', `no request ${request_id} with this claim token`)
@@ -66,7 +68,7 @@ const ENDED = {
 
 const requestOf = async (
   claimToken: string,
-  { visitors, gates }: Context,
+  { visitors, gates }: GateViews & VisitorViews,
 ): Promise<GateRequest | undefined> => {
   const requesterId = await visitors.requesterOf(claimToken)
   if (requesterId === undefined) return undefined

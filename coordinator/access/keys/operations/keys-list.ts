@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { findCursorRow, NextCursor, PAGE, pageLimit } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { KeyViews } from '../open.ts'
 import { isAdministrator, KeyView, keyViewOf } from './key-view.ts'
 
 export default defineOperation({
@@ -17,7 +19,7 @@ export default defineOperation({
     limit: pageLimit(1000, 100),
   }),
   output: z.object({ keys: z.array(KeyView), next: NextCursor }),
-  run: async ({ after, limit }, context) => {
+  run: async ({ after, limit }, context: Context & KeyViews) => {
     const { key, keys, tenantId = '' } = context
     const personId = isAdministrator(context) ? undefined : key?.personId
     const found = await keys.list({ tenantId }, { limit, after, personId })

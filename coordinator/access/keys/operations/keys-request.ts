@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../../shared/catalogue.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import type { GateRequest } from '../../../kernel/declaration/gate-request.ts'
 import { KEY_KINDS, ROLES } from '../../../kernel/declaration/key.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { callerOf } from '../../gates/operations/gate-view.ts'
+import type { PeopleViews } from '../../people/open.ts'
 import { PersonRef } from '../../people/operations/persons/person-view.ts'
 import { KEY_GATE, type KeyPlan } from './key-plan.ts'
 import { requireMayHave, resolvePerson } from './key-rules.ts'
@@ -43,7 +45,7 @@ export default defineOperation({
   }),
   output: KeyView,
   /** keys-reveal carries it out: the secret is shown only to the requester. */
-  plan: async (input, context) => {
+  plan: async (input, context: Context & PeopleViews) => {
     const { person, tenantId } = callerOf(context)
     const { person_id: named = person.personId, expires_at = null, strict, ...rest } = input
     const person_id = await resolvePerson(named, context)

@@ -1,11 +1,14 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
 import type { Caller } from '../../../kernel/declaration/caller.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import type { GateRequest } from '../../../kernel/declaration/gate-request.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { GateViews } from '../../gates/open.ts'
 import { callerOf } from '../../gates/operations/gate-view.ts'
 import { isOwnSubject } from '../../gates/own-subject.ts'
+import type { PeopleViews } from '../../people/open.ts'
 import { addKey } from '../issue.ts'
 import { KEY_GATE, KeyPlan } from './key-plan.ts'
 import { requireMayHave } from './key-rules.ts'
@@ -23,7 +26,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({ request_id: Id }),
   output: KeyView.extend({ secret: z.string() }),
-  plan: async ({ request_id }, context) => {
+  plan: async ({ request_id }, context: Context & GateViews & PeopleViews) => {
     const caller = callerOf(context)
     const request = await context.gates.get(request_id, { tenantId: caller.tenantId })
     if (request.gateId !== KEY_GATE || request.requesterId !== caller.person.personId)

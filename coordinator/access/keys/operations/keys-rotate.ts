@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { KeyViews } from '../open.ts'
 import { requireHolder } from './key-rules.ts'
 import { KeyView, keyViewOf, ownKey } from './key-view.ts'
 
@@ -15,7 +17,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({ key_id: Id }),
   output: KeyView.extend({ secret: z.string() }),
-  run: async ({ key_id }, context) => {
+  run: async ({ key_id }, context: Context & KeyViews) => {
     const found = await ownKey(key_id, context)
     requireHolder(found, context)
     const { id, tenantId } = found

@@ -4,6 +4,7 @@ import { iso } from '../../../../shared/time.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { type Conversation, MESSAGE_STATES, type Message, Participant } from '../conversation.ts'
+import type { ConversationViews } from '../conversation-views.ts'
 import type { ExchangeEvent } from '../exchange.ts'
 
 const time = z.iso.datetime()
@@ -111,7 +112,7 @@ interface Page {
 
 export const createConversation = async (
   { title = UNTITLED, participants, auto_route }: Wanted,
-  context: Context,
+  context: Context & ConversationViews,
 ): Promise<z.input<typeof ConversationDetails>> => {
   const wanted = { title, participants, autoRoute: auto_route }
   const conversation = await context.conversations.create(wanted, context)
@@ -120,7 +121,7 @@ export const createConversation = async (
 
 export const listConversations = async (
   page: Page,
-  context: Context,
+  context: Context & ConversationViews,
 ): Promise<z.input<typeof ConversationPage>> => {
   const { conversations, next } = await context.conversations.list(page, context)
   return { conversations: conversations.map(conversationViewOf), next: next ?? null }
@@ -128,7 +129,7 @@ export const listConversations = async (
 
 export const showConversation = async (
   { conversation_id, ...page }: Page & { conversation_id: string },
-  context: Context,
+  context: Context & ConversationViews,
 ): Promise<z.input<typeof ConversationDetails>> => {
   const found = await context.conversations.get(conversation_id, page, context)
   const [oldest] = found.messages
@@ -141,7 +142,7 @@ export const showConversation = async (
 
 export const sendConversationMessage = async (
   asked: { conversation_id: string; content: string; auto_route?: boolean },
-  context: Context,
+  context: Context & ConversationViews,
 ): Promise<z.input<typeof ExchangeView>> => {
   const { conversation_id, content, auto_route: autoRoute = false } = asked
   const tell = (told: ExchangeEvent): Promise<void> | void => {

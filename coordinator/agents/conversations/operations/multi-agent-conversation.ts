@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id, PAGE } from '../../../kernel/declaration/fields.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { ConversationViews } from '../conversation-views.ts'
 import {
   ConversationDetails,
   ConversationView,
@@ -80,7 +82,7 @@ export default defineSkill({
       message: `${PATH}/{id}/message`,
     },
   },
-  run: async (input, context) => {
+  run: async (input, context: Context & ConversationViews) => {
     const { action, title, auto_route } = input
     const newest = { limit: limit.parse(undefined) }
     if (action === 'create') {

@@ -11,18 +11,19 @@ import { stateAt } from '../../../access/gates/request.ts'
 import { actsFor } from '../../../access/keys/key.ts'
 import type { Idempotency } from '../../../calls/idempotency/idempotency.ts'
 import type { CallKeeping } from '../../../calls/idempotency/look-at-call.ts'
-import { actorOf } from '../../../calls/invoke/call-context.ts'
+import { actorOf, type PipelineViews } from '../../../calls/invoke/call-context.ts'
 import { describeGateRefusal } from '../../../calls/invoke/gate-wait.ts'
 import type { Pipeline } from '../../../calls/invoke/invoke.ts'
 import { isMutation } from '../../../calls/invoke/repeat.ts'
-import type { TaskCaller, Views } from '../../../kernel/declaration/context.ts'
+import type { TaskViews } from '../../../calls/tasks/task-views.ts'
+import type { TaskCaller } from '../../../kernel/declaration/context.ts'
 import type { Operation } from '../../../kernel/declaration/operation.ts'
 import type { FlowRun, StepCall } from '../run.ts'
 import type { StepCaller, StepRequest, StepResult } from '../step-caller.ts'
 import { findTaskEnd } from './find-task-end.ts'
 
 interface CallerParts {
-  views: () => Views
+  views: () => PipelineViews & TaskViews
   pipeline: Pick<Pipeline, 'invoke'>
   skills: readonly Operation[]
   /** Every operation: what a skill has begun is looked up by them. */

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { findFlows } from '../find-flows.ts'
+import type { FlowViews } from '../open.ts'
 import { FlowView, flowViewOf } from './flow-view.ts'
 
 export default defineSkill({
@@ -30,7 +31,7 @@ export default defineSkill({
     ),
   }),
   toLoad: '`flows` in the configuration of the coordinator; docs/flows.md has an example',
-  run: ({ query = '' }, { flows }) => ({
+  run: ({ query = '' }, { flows }: FlowViews) => ({
     data_state: dataState(Object.keys(flows.flows).length),
     flows: findFlows(flows.flows, query).map(({ id, flow, score, matched }) => ({
       ...flowViewOf(id, flow),

@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import type { FlowViews } from '../open.ts'
 import { RUN_STATES } from '../run.ts'
 import { RunView, runViewOf } from './flow-view.ts'
 
@@ -28,7 +30,7 @@ export default defineSkill({
     newest: z.array(RunView),
   }),
   toLoad: 'the run of a flow: `shoal flows run`; docs/flows.md',
-  run: async (_input, context) => {
+  run: async (_input, context: Context & FlowViews) => {
     const { flows } = context
     const { tenantId } = scopeOf(context)
     const counts = await flows.count(tenantId)

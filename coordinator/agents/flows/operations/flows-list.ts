@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { FlowViews } from '../open.ts'
 import { FlowView, flowViewOf } from './flow-view.ts'
 
 export default defineOperation({
@@ -12,7 +13,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({}),
   output: z.object({ flows: z.array(FlowView) }),
-  run: (_input, { flows }) => ({
+  run: (_input, { flows }: FlowViews) => ({
     flows: Object.entries(flows.flows).map(([id, flow]) => flowViewOf(id, flow)),
   }),
 })

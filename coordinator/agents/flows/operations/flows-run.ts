@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { FlowViews } from '../open.ts'
 import { RunView, runViewOf } from './flow-view.ts'
 import { starterOf } from './starter.ts'
 
@@ -14,7 +16,7 @@ export default defineOperation({
   status: 201,
   input: z.strictObject({ flow: z.string().max(64).describe('Id of the flow.') }),
   output: RunView,
-  run: async ({ flow }, context) => {
+  run: async ({ flow }, context: Context & FlowViews) => {
     const { flows } = context
     return runViewOf(await flows.start(flows.flow(flow), starterOf(context)))
   },

@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { pageLimit } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import type { FlowViews } from '../open.ts'
 import { RUN_STATES } from '../run.ts'
 import { RunView, runViewOf } from './flow-view.ts'
 
@@ -19,7 +21,7 @@ export default defineOperation({
     limit: pageLimit(),
   }),
   output: z.object({ runs: z.array(RunView) }),
-  run: async ({ flow, ...filter }, context) => {
+  run: async ({ flow, ...filter }, context: Context & FlowViews) => {
     const { tenantId } = scopeOf(context)
     const runs = await context.flows.runs(tenantId, { flowId: flow, ...filter })
     return { runs: runs.map(runViewOf) }

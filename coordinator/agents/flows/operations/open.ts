@@ -1,8 +1,9 @@
 import { ShoalError } from '../../../../shared/errors.ts'
 import type { Idempotency } from '../../../calls/idempotency/idempotency.ts'
+import type { PipelineViews } from '../../../calls/invoke/call-context.ts'
 import type { Pipeline } from '../../../calls/invoke/invoke.ts'
+import type { TaskViews } from '../../../calls/tasks/task-views.ts'
 import type { Base } from '../../../kernel/base/base.ts'
-import type { Views } from '../../../kernel/declaration/context.ts'
 import type { Operation } from '../../../kernel/declaration/operation.ts'
 import type { Events } from '../../../kernel/events/bus.ts'
 import type { OpenFlows } from '../open.ts'
@@ -16,8 +17,7 @@ interface FlowCallParts extends OpenFlows, Pick<Base, 'stack' | 'logger'> {
   pipeline: Pick<Pipeline, 'invoke'>
   idempotency: Pick<Idempotency, 'look'>
   events: Pick<Events, 'subscribe'>
-  /** Complete when all parts are open. */
-  views: object
+  views: PipelineViews & TaskViews
 }
 
 /**
@@ -27,7 +27,7 @@ interface FlowCallParts extends OpenFlows, Pick<Base, 'stack' | 'logger'> {
 export const openFlowCalls = (parts: FlowCallParts): object => {
   const { flows, skills, callable, pipeline, idempotency, events, stack, logger } = parts
   requireKnownSkills(parts)
-  const views = () => parts.views as Views
+  const views = () => parts.views
   parts.connectFlows(createStepCaller({ views, pipeline, skills, callable, idempotency }))
   stack.defer(hastenOnEvents({ flows, events, logger }))
   stack.defer(startOnEvents({ flows, views, events, logger }))

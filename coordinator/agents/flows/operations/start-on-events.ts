@@ -1,14 +1,14 @@
 import type { Logger } from 'pino'
 import { newId } from '../../../../shared/ids.ts'
 import { isOperator } from '../../../access/keys/key.ts'
-import type { Views } from '../../../kernel/declaration/context.ts'
+import type { KeyViews } from '../../../access/keys/open.ts'
 import type { CloudEvent, Events } from '../../../kernel/events/bus.ts'
 import { mayHear } from '../../../kernel/events/topics.ts'
 import type { Flows } from '../flows.ts'
 
 interface EventStartParts {
   flows: Flows
-  views: () => Views
+  views: () => KeyViews
   events: Pick<Events, 'subscribe'>
   logger: Pick<Logger, 'warn'>
 }

@@ -1,5 +1,8 @@
 import * as z from 'zod'
+import type { CallViews } from '../../../calls/invoke/call-views.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { FlowViews } from '../open.ts'
 import { RunView, runViewOf, StepView, stepViewOf } from './flow-view.ts'
 import { starterOf } from './starter.ts'
 
@@ -31,7 +34,7 @@ export default defineSkill({
     cost_eur: z.number().describe('Expected cost of a run.'),
     started: RunView.nullable().describe('The run that was started; null in a dry run.'),
   }),
-  run: async ({ synergy_id, dry_run }, context) => {
+  run: async ({ synergy_id, dry_run }, context: Context & CallViews & FlowViews) => {
     const { flows, skills } = context
     const synergy = flows.synergy(synergy_id)
     const started = dry_run ? undefined : await flows.start(synergy, starterOf(context))

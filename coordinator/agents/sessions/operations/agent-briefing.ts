@@ -1,4 +1,11 @@
+import type { GateViews } from '../../../access/gates/open.ts'
+import type { CallViews } from '../../../calls/invoke/call-views.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { ModelViews } from '../../../fleet/models/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { AgentViews } from '../open.ts'
 import { briefingFor, rolesFor } from './briefing.ts'
 import { Briefing, RoleInput } from './briefing-view.ts'
 
@@ -13,7 +20,10 @@ export default defineSkill({
   input: RoleInput,
   output: Briefing,
   examples: [{ role: 'operations' }],
-  run: async ({ role }, context) => {
+  run: async (
+    { role },
+    context: Context & AgentViews & CallViews & FleetViews & GateViews & ModelViews & MonitorViews,
+  ) => {
     const { roles, lastSkill } = await rolesFor(role, context)
     return briefingFor(roles, context, lastSkill)
   },

@@ -1,12 +1,15 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
+import type { KeyViews } from '../../../access/keys/open.ts'
 import { accessFault } from '../../../calls/invoke/access.ts'
+import type { CallViews } from '../../../calls/invoke/call-views.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import type { SkillFacts } from '../../../kernel/declaration/declaration.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { neededField } from '../../../kernel/declaration/needed-field.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { AgentViews } from '../open.ts'
 import { hasSkillAccess, knownRoles } from '../roles.ts'
 import type { AgentSession } from '../session.ts'
 
@@ -39,7 +42,7 @@ export default defineSkill({
     ),
   }),
   examples: [{ agent_id: 'watcher', skill: 'policy-check' }],
-  run: async ({ agent_id, skill: id }, context) => {
+  run: async ({ agent_id, skill: id }, context: Context & AgentViews & CallViews & KeyViews) => {
     const skill = context.skills.find(each => each.id === id)
     if (skill === undefined) throw new ShoalError('not_found', `no skill ${id}`, { param: 'skill' })
     const { tenantId } = callerOf(context)
@@ -67,7 +70,7 @@ export default defineSkill({
 const findCapabilityFault = async (
   { keyId, roles }: AgentSession,
   skill: SkillFacts,
-  { keys }: Context,
+  { keys }: KeyViews,
 ): Promise<string | undefined> => {
   const key = await keys.asNow(keyId)
   if (key === undefined) return 'its key is no longer valid'

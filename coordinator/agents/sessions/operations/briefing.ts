@@ -1,9 +1,15 @@
 import type * as z from 'zod'
 import { escapeHidden } from '../../../../shared/visible.ts'
+import type { GateViews } from '../../../access/gates/open.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
+import type { CallViews } from '../../../calls/invoke/call-views.ts'
 import { alertData } from '../../../fleet/alerts/alert.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { ModelViews } from '../../../fleet/models/open.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import type { GateRequest } from '../../../kernel/declaration/gate-request.ts'
+import type { AgentViews } from '../open.ts'
 import { recommend } from '../recommend.ts'
 import { type AgentRole, DEFAULT_ROLE, hasSkillAccess, knownRoles, rolesIn } from '../roles.ts'
 import { STEPS } from '../session.ts'
@@ -16,7 +22,7 @@ const SHOWN = 20
 /** The roles that were named, else those of the caller's newest live session, else the default. */
 export const rolesFor = async (
   role: string | undefined,
-  context: Context,
+  context: Context & AgentViews,
 ): Promise<{ roles: AgentRole[]; lastSkill: string | undefined }> => {
   const { person, tenantId } = callerOf(context)
   const { sessions } = context.agents
@@ -30,7 +36,7 @@ export const rolesFor = async (
 
 export const briefingFor = async (
   roles: readonly AgentRole[],
-  context: Context,
+  context: Context & CallViews & FleetViews & GateViews & ModelViews & MonitorViews,
   lastSkill: string | undefined,
 ): Promise<Briefing> => {
   const { situation, decidable, own, alerts, fleet } = await look(roles, context, lastSkill)
@@ -59,7 +65,7 @@ export const briefingFor = async (
 /** Recommended next calls, by the current state. */
 export const recommendationsFor = async (
   roles: readonly AgentRole[],
-  context: Context,
+  context: Context & CallViews & FleetViews & GateViews & ModelViews & MonitorViews,
   lastSkill: string | undefined,
 ) => recommend((await look(roles, context, lastSkill)).situation)
 
@@ -73,7 +79,7 @@ const toWaitingView = (request: GateRequest): z.input<typeof Waiting> => ({
 
 const rulesOf = (
   roles: readonly AgentRole[],
-  { policies, gates, key }: Context,
+  { policies, gates, key }: Context & GateViews,
 ): Briefing['rules'] => {
   const asker = key ?? { kind: 'autonomous' as const, roles: [] }
   const actions = [...new Set(roles.flatMap(role => role.actions))].map(action_type => {

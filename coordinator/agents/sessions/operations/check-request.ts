@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { GateViews } from '../../../access/gates/open.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
 import { isOwnSubject } from '../../../access/gates/own-subject.ts'
 import { publicStatus, stateAt } from '../../../access/gates/request.ts'
@@ -32,7 +33,7 @@ export const requireNoRequest = ({ action_type, request_id }: CheckedAction): vo
 export const findApproved = async (
   gateId: string,
   action: CheckedAction,
-  context: Context,
+  context: Context & GateViews,
 ): Promise<GateRequest | GateStop> => {
   const { gates, now } = context
   const { request_id: requestId } = action

@@ -3,6 +3,7 @@ import { callerOf } from '../../../access/gates/operations/gate-view.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { DOCK_DEFAULTS } from '../docking.ts'
+import type { AgentViews } from '../open.ts'
 import { AGENT_TYPES, VARIANTS } from '../session.ts'
 import { label, sessionViewOf } from './session-view.ts'
 
@@ -33,7 +34,7 @@ export const DockInput = z.strictObject({
 })
 
 /** Docks, and shows the session. */
-export const dockAs = async (input: z.output<typeof DockInput>, context: Context) => {
+export const dockAs = async (input: z.output<typeof DockInput>, context: Context & AgentViews) => {
   const session = await context.agents.sessions.dock(
     {
       agentId: input.agent_id,

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { AgentViews } from '../open.ts'
 import type { AgentSession } from '../session.ts'
 import { SessionView, sessionViewOf } from './session-view.ts'
 
@@ -38,7 +40,7 @@ export default defineSkill({
   }),
   examples: [{}],
   toLoad: 'an agent that docks: `shoal skills run sads-dock`; docs/agents.md',
-  run: async ({ agent_id }, context) => {
+  run: async ({ agent_id }, context: Context & AgentViews) => {
     const { sessions, peers } = context.agents
     const { tenantId } = callerOf(context)
     const now = context.now()

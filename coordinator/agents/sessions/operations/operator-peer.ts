@@ -5,6 +5,7 @@ import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { OPERATOR_ROLES } from '../../../kernel/declaration/key.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { AgentViews } from '../open.ts'
 import type { Peer } from '../operator-peer.table.ts'
 import type { Handshake } from '../peer.ts'
 import type { PeerAsker } from '../peers.ts'
@@ -60,7 +61,7 @@ export default defineSkill({
     holders: z.array(PeerView).describe('Current holders of all roles.'),
   }),
   examples: [{ role: 'builder', agent_id: 'bea', terminal_label: 'desk 4' }],
-  run: async (input, context) => {
+  run: async (input, context: Context & AgentViews) => {
     requireFields(input)
     const asker = { caller: callerOf(context), role: input.role, agentId: input.agent_id }
     const [peer, status] = await act(input, asker, context)
@@ -82,7 +83,7 @@ type Status = 'held' | 'released' | 'free' | Exclude<Handshake, 'none'>
 const act = async (
   { action, terminal_label, session_id = '', peer_session_id = '' }: Input,
   asker: PeerAsker,
-  { agents: { peers } }: Context,
+  { agents: { peers } }: AgentViews,
 ): Promise<[Peer | undefined, Status]> => {
   if (action === 'claim') return [await peers.claim(asker, terminal_label), 'held']
   if (action === 'release') return [await peers.release(asker, session_id), 'released']

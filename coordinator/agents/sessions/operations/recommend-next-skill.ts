@@ -1,5 +1,12 @@
 import * as z from 'zod'
+import type { GateViews } from '../../../access/gates/open.ts'
+import type { CallViews } from '../../../calls/invoke/call-views.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { ModelViews } from '../../../fleet/models/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { AgentViews } from '../open.ts'
 import { recommendationsFor, rolesFor } from './briefing.ts'
 import { RecommendationView, RoleInput } from './briefing-view.ts'
 
@@ -22,7 +29,10 @@ export default defineSkill({
     recommendations: z.array(RecommendationView),
   }),
   examples: [{ role: 'operations' }],
-  run: async ({ role }, context) => {
+  run: async (
+    { role },
+    context: Context & AgentViews & CallViews & FleetViews & GateViews & ModelViews & MonitorViews,
+  ) => {
     const { roles, lastSkill } = await rolesFor(role, context)
     const recommendations = await recommendationsFor(roles, context, lastSkill)
     return {

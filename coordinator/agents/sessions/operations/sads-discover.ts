@@ -1,6 +1,11 @@
 import * as z from 'zod'
+import type { GateViews } from '../../../access/gates/open.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
+import type { CallViews } from '../../../calls/invoke/call-views.ts'
+import type { ModelViews } from '../../../fleet/models/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { AgentViews } from '../open.ts'
 import { listAgentRoles } from '../roles.ts'
 import { AGENT_TYPES, type AgentType, STEPS, VARIANTS } from '../session.ts'
 import { recommendedVariant } from '../variant.ts'
@@ -57,7 +62,10 @@ export default defineSkill({
     reason: z.string(),
   }),
   examples: [{ agent_id: 'fixer', agent_type: 'ai_agent' }],
-  run: async ({ agent_id, agent_type }, context) => {
+  run: async (
+    { agent_id, agent_type },
+    context: Context & AgentViews & CallViews & GateViews & ModelViews,
+  ) => {
     const { agents, skills, gates, catalogue } = context
     const { person, tenantId } = callerOf(context)
     const type = agent_type as AgentType

@@ -1,6 +1,13 @@
 import * as z from 'zod'
+import type { GateViews } from '../../../access/gates/open.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
+import type { CallViews } from '../../../calls/invoke/call-views.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { ModelViews } from '../../../fleet/models/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { AgentViews } from '../open.ts'
 import { knownRoles } from '../roles.ts'
 import { briefingFor } from './briefing.ts'
 import { Briefing } from './briefing-view.ts'
@@ -15,7 +22,10 @@ export default defineOperation({
   effect: 'write',
   input: z.strictObject(SESSION_ID),
   output: z.object({ session: SessionView, ...Briefing.shape }),
-  run: async ({ session_id }, context) => {
+  run: async (
+    { session_id },
+    context: Context & AgentViews & CallViews & FleetViews & GateViews & ModelViews & MonitorViews,
+  ) => {
     const { sessions } = context.agents
     const caller = callerOf(context)
     const { roles, lastSkill } = await sessions.require(session_id, caller, 'brief')

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { GateViews } from '../../../access/gates/open.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
 import {
   POLICY_QUESTION,
@@ -11,6 +12,7 @@ import { Id } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import type { ApprovedPlan } from '../../../kernel/declaration/plan.ts'
 import type { SingleUseApproval } from '../../../kernel/declaration/single-use-approval.ts'
+import type { AgentViews } from '../open.ts'
 import type { AgentSession } from '../session.ts'
 import type { Commit } from '../step.ts'
 import { findApproved, requireNoRequest } from './check-request.ts'
@@ -55,9 +57,12 @@ export default defineOperation({
   output: CheckView,
   examples: [{ action_type: 'read.fleet' }],
   success: { field: 'status', codes: { passed: 0, pending: 75, blocked: 77 } },
-  plan: async (input, context): Promise<ApprovedPlan<Confirmation | JudgedCheck>> =>
+  plan: async (
+    input,
+    context: Context & AgentViews & GateViews,
+  ): Promise<ApprovedPlan<Confirmation | JudgedCheck>> =>
     input.confirm ? { plan: { confirmed: input } } : judge(input, context),
-  run: (plan: Confirmation | JudgedCheck, context, approval) =>
+  run: (plan: Confirmation | JudgedCheck, context: Context & AgentViews, approval) =>
     'confirmed' in plan ? confirm(plan, context) : check(plan, context, approval),
 })
 
@@ -68,7 +73,7 @@ interface Confirmation {
 
 const confirm = async (
   { confirmed: input }: Confirmation,
-  context: Context,
+  context: Context & AgentViews,
 ): Promise<CheckView> => {
   const { session_id, action_type: actionType, context: about, request_id } = input
   if (request_id !== undefined)
@@ -93,7 +98,10 @@ interface JudgedCheck {
 }
 
 /** Judges a check, and finds the request that it uses up where its action needs a gate. */
-const judge = async (input: CheckInput, context: Context): Promise<ApprovedPlan<JudgedCheck>> => {
+const judge = async (
+  input: CheckInput,
+  context: Context & AgentViews & GateViews,
+): Promise<ApprovedPlan<JudgedCheck>> => {
   const { session_id, action_type, context: about } = input
   const { agents, policies, key } = context
   const session = await agents.sessions.require(session_id, callerOf(context), 'check')
@@ -113,7 +121,7 @@ const judge = async (input: CheckInput, context: Context): Promise<ApprovedPlan<
 
 const check = async (
   { input, answer, session, stop }: JudgedCheck,
-  context: Context,
+  context: Context & AgentViews,
   approval: SingleUseApproval | undefined,
 ): Promise<CheckView> => {
   const { session_id, action_type: actionType, context: about, request_id: requestId } = input

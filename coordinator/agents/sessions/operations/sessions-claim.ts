@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { AgentViews } from '../open.ts'
 import { label, SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
 
 export default defineOperation({
@@ -17,7 +19,7 @@ export default defineOperation({
   }),
   output: SessionView,
   examples: [{ scope: 'repo:api', task_id: 'API-12' }],
-  run: async ({ session_id, scope, task_id: taskId }, context) => {
+  run: async ({ session_id, scope, task_id: taskId }, context: Context & AgentViews) => {
     const claim = { scope, taskId }
     const after = await context.agents.sessions.claim(session_id, callerOf(context), claim)
     return sessionViewOf(after, context.now())

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { AgentViews } from '../open.ts'
 import { EvidenceItemInput } from './evidence-item.ts'
 import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
 
@@ -27,7 +29,7 @@ export default defineOperation({
   }),
   output: SessionView,
   examples: [{ summary: 'all tests pass', items: [{ kind: 'commit', text: '4f2a9c1' }] }],
-  run: async ({ session_id, summary, items }, context) => {
+  run: async ({ session_id, summary, items }, context: Context & AgentViews) => {
     const shown = { summary, items }
     const after = await context.agents.sessions.evidence(session_id, callerOf(context), shown)
     return sessionViewOf(after, context.now())

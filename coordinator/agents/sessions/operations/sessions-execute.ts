@@ -2,11 +2,13 @@ import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { judgeAnswer } from '../../../../shared/success-rule.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
+import type { CallViews } from '../../../calls/invoke/call-views.ts'
 import { limitJson } from '../../../kernel/declaration/bounded-json.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { bodyOf, type Outcome } from '../../../kernel/declaration/outcome.ts'
+import type { AgentViews } from '../open.ts'
 import { hasSkillAccess, knownRoles } from '../roles.ts'
 import { SESSION_ID } from './session-view.ts'
 
@@ -44,7 +46,7 @@ export default defineOperation({
   },
   examples: [{ skill: 'policy-check', input: { action_type: 'release.major' } }],
   /** The effects of the skill are planned and approved by the skill itself. */
-  plan: async ({ session_id, skill, input }, context) => {
+  plan: async ({ session_id, skill, input }, context: Context & AgentViews & CallViews) => {
     const { roles } = await context.agents.sessions.require(
       session_id,
       callerOf(context),
@@ -62,7 +64,7 @@ export default defineOperation({
       )
     return { plan: { session_id, skill, input }, summary: `call ${skill} in session ${session_id}` }
   },
-  run: async ({ session_id, skill, input }, context) => {
+  run: async ({ session_id, skill, input }, context: Context & AgentViews & CallViews) => {
     const { sessions } = context.agents
     const outcome = await context.callSkill(skill, {
       input,
@@ -78,7 +80,7 @@ export default defineOperation({
 })
 
 /** A task that the skill began is open. */
-const stateOf = (outcome: Outcome, skill: string, { skills }: Context) =>
+const stateOf = (outcome: Outcome, skill: string, { skills }: CallViews) =>
   outcome.kind === 'task'
     ? 'open'
     : judgeAnswer(bodyOf(outcome), skills.find(({ id }) => id === skill)?.success).kind

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { findCursorRow, NextCursor, PAGE } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { AgentViews } from '../open.ts'
 import { SessionView, sessionViewOf } from './session-view.ts'
 
 export default defineOperation({
@@ -17,7 +19,7 @@ export default defineOperation({
     ...PAGE,
   }),
   output: z.object({ sessions: z.array(SessionView), next: NextCursor }),
-  run: async ({ agent_id, live, before, limit }, context) => {
+  run: async ({ agent_id, live, before, limit }, context: Context & AgentViews) => {
     const { person, tenantId } = callerOf(context)
     const now = context.now()
     const found = await context.agents.sessions.list({

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { AgentViews } from '../open.ts'
 import { EvidenceItemInput } from './evidence-item.ts'
 import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
 
@@ -23,7 +25,7 @@ export default defineOperation({
       }),
     ),
   }),
-  run: async ({ session_id }, context) => {
+  run: async ({ session_id }, context: Context & AgentViews) => {
     const { sessions } = context.agents
     const session = await sessions.get(session_id, callerOf(context))
     const evidence = await sessions.evidenceOf(session_id)

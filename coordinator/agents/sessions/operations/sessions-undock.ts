@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { AgentViews } from '../open.ts'
 import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
 
 export default defineOperation({
@@ -19,7 +21,7 @@ export default defineOperation({
   }),
   output: SessionView,
   examples: [{ outcome: 'done' }],
-  run: async ({ session_id, outcome }, context) => {
+  run: async ({ session_id, outcome }, context: Context & AgentViews) => {
     const after = await context.agents.sessions.undock(session_id, callerOf(context), outcome)
     return sessionViewOf(after, context.now())
   },

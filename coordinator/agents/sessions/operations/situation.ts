@@ -1,8 +1,13 @@
+import type { GateViews } from '../../../access/gates/open.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
 import { stateAt } from '../../../access/gates/request.ts'
 import { isOperator } from '../../../access/keys/key.ts'
 import { mayCall } from '../../../calls/invoke/access.ts'
+import type { CallViews } from '../../../calls/invoke/call-views.ts'
 import { isRaised } from '../../../fleet/alerts/alert.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { ModelViews } from '../../../fleet/models/open.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import type { GateRequest } from '../../../kernel/declaration/gate-request.ts'
 import type { Situation } from '../recommend.ts'
@@ -10,13 +15,16 @@ import type { AgentRole } from '../roles.ts'
 import type { Briefing } from './briefing-view.ts'
 
 /** Skills that the key may call. */
-export const callableIds = ({ skills, key }: Pick<Context, 'skills' | 'key'>): Set<string> =>
+export const callableIds = ({
+  skills,
+  key,
+}: Pick<Context, 'key'> & Pick<CallViews, 'skills'>): Set<string> =>
   new Set(skills.filter(skill => mayCall(skill, key)).map(({ id }) => id))
 
 /** Everything that is live now, as far as the key may see it. */
 export const look = async (
   roles: readonly AgentRole[],
-  context: Context,
+  context: Context & CallViews & FleetViews & GateViews & ModelViews & MonitorViews,
   lastSkill: string | undefined,
 ) => {
   const { monitor, key } = context
@@ -38,7 +46,7 @@ export const look = async (
 const LOOKED_AT = 200
 
 /** Pending requests that the caller can decide, and the caller's own open requests. */
-const requestsOf = async (context: Context) => {
+const requestsOf = async (context: Context & GateViews) => {
   const { gates } = context
   const { person, tenantId } = callerOf(context)
   const now = context.now()
@@ -59,7 +67,11 @@ const requestsOf = async (context: Context) => {
   }
 }
 
-const fleetOf = ({ fleet, monitor, catalogue }: Context): NonNullable<Briefing['fleet']> => {
+const fleetOf = ({
+  fleet,
+  monitor,
+  catalogue,
+}: FleetViews & ModelViews & MonitorViews): NonNullable<Briefing['fleet']> => {
   const cells: Record<string, number> = {}
   for (const { presence } of fleet.cells()) cells[presence] = (cells[presence] ?? 0) + 1
   const ids = catalogue.map(({ id }) => id)

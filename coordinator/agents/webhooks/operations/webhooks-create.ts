@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import type { WebhookViews } from '../open.ts'
 import { Types, WebhookWithSecret, webhookViewOf } from './webhook-view.ts'
 
 export default defineOperation({
@@ -26,7 +28,7 @@ export default defineOperation({
   }),
   examples: [{ url: 'https://hooks.acme-corp.com/shoal', types: ['shoal.gate.*'] }],
   output: WebhookWithSecret,
-  run: async (wanted, context) => {
+  run: async (wanted, context: Context & WebhookViews) => {
     const { webhooks, actor } = context
     const { webhook, secret } = await webhooks.create(wanted, scopeOf(context), actor)
     return { ...webhookViewOf(webhook), secret }

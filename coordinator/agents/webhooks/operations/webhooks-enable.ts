@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import type { WebhookViews } from '../open.ts'
 import { WEBHOOK_PATH, WebhookView, webhookViewOf } from './webhook-view.ts'
 
 export default defineOperation({
@@ -13,6 +15,6 @@ export default defineOperation({
   tool: false,
   input: z.strictObject(WEBHOOK_PATH),
   output: WebhookView,
-  run: async ({ webhook_id }, context) =>
+  run: async ({ webhook_id }, context: Context & WebhookViews) =>
     webhookViewOf(await context.webhooks.enable(webhook_id, scopeOf(context), context.actor)),
 })

@@ -1,5 +1,8 @@
 import * as z from 'zod'
+import type { VitalViews } from '../../../kernel/base/vitals.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { CallViews } from '../call-views.ts'
 
 const milliseconds = z
   .number()
@@ -30,7 +33,7 @@ export default defineSkill({
       }),
     ),
   }),
-  run: (_input, context) => {
+  run: (_input, context: Context & CallViews & VitalViews) => {
     const { calls, vitals, now } = context
     const skills = context.skills.map(({ id }) => ({ id, ...calls.figuresFor(id) }))
     const sum = (name: 'calls' | 'errors') => skills.reduce((all, skill) => all + skill[name], 0)

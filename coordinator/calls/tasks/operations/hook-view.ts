@@ -2,6 +2,7 @@ import type { TaskPushNotificationConfig } from '@a2a-js/sdk'
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
+import type { TaskViews } from '../task-views.ts'
 import { TaskId } from './task-view.ts'
 
 export const HOOK_PATH = { task_id: TaskId, hook_id: z.string().min(1).max(128) }
@@ -40,7 +41,7 @@ export const requireCallerTenant = ({ tenantId }: Pick<Context, 'tenantId'>): st
 
 /** The hooks of a task that the caller sees. Throws `not_found` for another one. */
 export const hooksOf = async (
-  context: Context,
+  context: Context & TaskViews,
   taskId: string,
 ): Promise<TaskPushNotificationConfig[]> => {
   await context.tasks.get(taskId, context)
@@ -49,7 +50,7 @@ export const hooksOf = async (
 
 /** Throws `not_found` for a hook that the task does not have. */
 export const hookOf = async (
-  context: Context,
+  context: Context & TaskViews,
   { task_id, hook_id }: { task_id: string; hook_id: string },
 ): Promise<TaskPushNotificationConfig> => {
   const hook = (await hooksOf(context, task_id)).find(({ id }) => id === hook_id)

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { TaskViews } from '../task-views.ts'
 import { HookView, hooksOf, hookViewOf } from './hook-view.ts'
 import { TaskId } from './task-view.ts'
 
@@ -27,7 +29,7 @@ export default defineOperation({
   }),
   output: HookView,
   examples: [{ url: 'https://hooks.acme-corp.com/tasks' }],
-  run: async ({ task_id, url, token, scheme, credentials }, context) => {
+  run: async ({ task_id, url, token, scheme, credentials }, context: Context & TaskViews) => {
     await hooksOf(context, task_id)
     if (scheme === '' && credentials !== '')
       throw new ShoalError('invalid_request', 'credentials need a scheme', { param: 'scheme' })

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { TaskViews } from '../task-views.ts'
 import { HookView, hooksOf, hookViewOf } from './hook-view.ts'
 import { TaskId } from './task-view.ts'
 
@@ -12,7 +14,7 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({ task_id: TaskId }),
   output: z.object({ hooks: z.array(HookView) }),
-  run: async ({ task_id }, context) => ({
+  run: async ({ task_id }, context: Context & TaskViews) => ({
     hooks: (await hooksOf(context, task_id)).map(hookViewOf),
   }),
 })

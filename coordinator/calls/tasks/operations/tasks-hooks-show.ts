@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { TaskViews } from '../task-views.ts'
 import { HOOK_PATH, HookView, hookOf, hookViewOf } from './hook-view.ts'
 
 export default defineOperation({
@@ -11,5 +13,5 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject(HOOK_PATH),
   output: HookView,
-  run: async (input, context) => hookViewOf(await hookOf(context, input)),
+  run: async (input, context: Context & TaskViews) => hookViewOf(await hookOf(context, input)),
 })

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { NextCursor, pageLimit } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { toTaskState } from '../task-state.ts'
+import type { TaskViews } from '../task-views.ts'
 import { TaskStateName, TaskView, taskViewOf } from './task-view.ts'
 
 export default defineOperation({
@@ -19,7 +21,7 @@ export default defineOperation({
     limit: pageLimit(100, 50),
   }),
   output: z.object({ tasks: z.array(TaskView), next: NextCursor }),
-  run: async ({ state, context_id = '', cursor, limit }, context) => {
+  run: async ({ state, context_id = '', cursor, limit }, context: Context & TaskViews) => {
     const { tasks } = context
     const page = await tasks
       .list(

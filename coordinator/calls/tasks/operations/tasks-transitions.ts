@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { pageLimit } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { TaskViews } from '../task-views.ts'
 import { findBrokenRow } from '../transition.ts'
 import { TaskId, TaskStateName } from './task-view.ts'
 
@@ -36,7 +38,7 @@ export default defineOperation({
     /** True when the whole chain is unmodified. */
     intact: z.boolean(),
   }),
-  run: async ({ task_id, after, limit }, context) => {
+  run: async ({ task_id, after, limit }, context: Context & TaskViews) => {
     const { tasks } = context
     await tasks.get(task_id, context)
     const all = await tasks.transitions(task_id, { limit: 10_000 })

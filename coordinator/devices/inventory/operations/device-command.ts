@@ -1,6 +1,12 @@
 import * as z from 'zod'
+import type { GateViews } from '../../../access/gates/open.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { ControlViews } from '../../../fleet/control/open.ts'
 import { commandSuccess } from '../../../fleet/control/operations/commands/command-success.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { EstopViews } from '../../estop/open.ts'
+import type { DeviceViews } from '../open.ts'
 import { DeviceCommandView, deviceCommandViewOf } from './devices/device-command-view.ts'
 import { DevicePlanView, devicePlanViewOf } from './devices/device-plan-view.ts'
 import { DEVICE_COMMAND } from './devices/plan-device-command.ts'
@@ -26,7 +32,7 @@ export default defineSkill({
   effect: 'gated',
   reasons: ['estop_holds', 'device_ambiguous'],
   timeoutSeconds: RUN_SECONDS,
-  needsCallKey: ({ dry_run, ...input }, views) => !dry_run && isOnceOnly(input, views),
+  needsCallKey: ({ dry_run, ...input }, views: DeviceViews) => !dry_run && isOnceOnly(input, views),
   input: z.strictObject({
     ...DEVICE_COMMAND,
     dry_run: z.boolean().default(true).describe('Return the plan without moving anything.'),
@@ -45,14 +51,16 @@ export default defineSkill({
     outcome: DeviceCommandView.nullable(),
   }),
   success: commandSuccess('outcome'),
-  plan: ({ dry_run, ...input }, context) =>
-    dry_run ? planDryCommand(input, context) : planLiveCommand(input, context),
+  plan: (
+    { dry_run, ...input },
+    context: Context & ControlViews & DeviceViews & EstopViews & FleetViews & GateViews,
+  ) => (dry_run ? planDryCommand(input, context) : planLiveCommand(input, context)),
   show: (plan: DeviceCommandPlan) => ({ plan: viewOf(plan), outcome: null }),
-  run: async (plan: DeviceCommandPlan, context, approval) => ({
+  run: async (plan: DeviceCommandPlan, context: Context & ControlViews & FleetViews, approval) => ({
     plan: viewOf(plan),
     outcome: deviceCommandViewOf(await runDeviceCommand(plan, context, approval)),
   }),
-  recall: async (created, context) => {
+  recall: async (created, context: Context & ControlViews) => {
     const end = await recallDeviceCommand(created, context)
     return end && { plan: null, outcome: deviceCommandViewOf(end) }
   },

@@ -1,7 +1,10 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { CONNECT_DEVICE } from '../../../kernel/declaration/to-load.ts'
+import type { EstopViews } from '../../estop/open.ts'
+import type { DeviceViews } from '../open.ts'
 import { ReadDeviceRef } from './devices/device-ref.ts'
 import { DeviceStatus, deviceStatusOf } from './devices/device-view.ts'
 
@@ -27,7 +30,7 @@ export default defineSkill({
     total: z.int(),
   }),
   toLoad: CONNECT_DEVICE,
-  run: ({ device_id }, context) => {
+  run: ({ device_id }, context: Context & DeviceViews & EstopViews) => {
     const { devices } = context
     const found = device_id === undefined ? devices.list() : [devices.findToRead(device_id)]
     return {

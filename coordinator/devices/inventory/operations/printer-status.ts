@@ -5,10 +5,12 @@ import {
   PrinterStatusAnswer,
   PrinterStatusInput,
 } from '../../../../shared/wire/printer-status.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
 import {
   askDeviceQuestion,
   chooseDeviceCell,
 } from '../../../fleet/questions/ask-device-question.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { CONNECT_DEVICE } from '../../../kernel/declaration/to-load.ts'
@@ -30,7 +32,7 @@ export default defineSkill({
   output: z.object({ data_state: DataState, cell_id: z.string(), ...PrinterStatusAnswer.shape }),
   examples: [{ ip: '192.0.2.20', serial: '01P00A000000001', access_code: '00000000' }],
   toLoad: CONNECT_DEVICE,
-  run: async (input, { fleet, cellId, signal }) => {
+  run: async (input, { fleet, cellId, signal }: Context & FleetViews) => {
     const cell = chooseDeviceCell(fleet, cellId, PRINTER_STATUS)
     const question = {
       name: PRINTER_STATUS,

@@ -2,7 +2,10 @@ import * as z from 'zod'
 import { MAX_DATA_BYTES } from '../../../../devices/links/ros2/message-data.ts'
 import { MessageType, TopicName } from '../../../../devices/links/ros2/names.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { GateViews } from '../../../access/gates/open.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
 import type { CommandRecord } from '../../../fleet/control/command.ts'
+import type { ControlViews } from '../../../fleet/control/open.ts'
 import { commandSuccess } from '../../../fleet/control/operations/commands/command-success.ts'
 import {
   CommandView,
@@ -11,7 +14,9 @@ import {
 import { limitJson } from '../../../kernel/declaration/bounded-json.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { EstopViews } from '../../estop/open.ts'
 import type { Device } from '../device.ts'
+import type { DeviceViews } from '../open.ts'
 import { DeviceRef } from './devices/device-ref.ts'
 import {
   type DeviceCommandPlan,
@@ -59,12 +64,15 @@ export default defineSkill({
     outcome: CommandView,
   }),
   success: commandSuccess('outcome'),
-  plan: ({ device_id, ...message }, context) => {
+  plan: (
+    { device_id, ...message },
+    context: Context & ControlViews & DeviceViews & EstopViews & FleetViews & GateViews,
+  ) => {
     const device = chooseRobot(device_id, context)
     const command = message.data === undefined ? 'read' : 'publish'
     return planLiveCommand({ device_id: device.id, command, params: message }, context)
   },
-  run: async (plan: DeviceCommandPlan, context, approval) => {
+  run: async (plan: DeviceCommandPlan, context: Context & ControlViews & FleetViews, approval) => {
     const { command: record } = await runDeviceCommand(plan, context, approval)
     const { id, facts } = isPlanned(plan) ? plan.device : plan.commands[0].device
     const outcome = commandViewOf(record)
@@ -78,7 +86,7 @@ export default defineSkill({
  */
 const chooseRobot = (
   reference: string | undefined,
-  { devices }: Pick<Context, 'devices'>,
+  { devices }: Pick<DeviceViews, 'devices'>,
 ): Device => {
   const isRobot = (device: Device): boolean => devices.profile(device)?.link === 'ros2'
   if (reference !== undefined) {

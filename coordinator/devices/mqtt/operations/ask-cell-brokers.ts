@@ -1,4 +1,5 @@
 import { MQTT_BROKERS, MqttBrokersAnswer } from '../../../../shared/wire/mqtt-bridge.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
 import {
   askDeviceQuestion,
   chooseDeviceCell,
@@ -13,7 +14,7 @@ export const askForBrokers = async ({
   fleet,
   cellId,
   signal,
-}: Pick<Context, 'fleet' | 'cellId' | 'signal'>) => {
+}: Pick<Context, 'signal' | 'cellId'> & Pick<FleetViews, 'fleet'>) => {
   const cell = chooseDeviceCell(fleet, cellId, MQTT_BROKERS)
   const question = {
     name: MQTT_BROKERS,

@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { askForBrokers } from './ask-cell-brokers.ts'
@@ -23,7 +25,7 @@ export default defineOperation({
       }),
     ),
   }),
-  run: async (_input, context) => {
+  run: async (_input, context: Context & FleetViews) => {
     const { cellId, brokers } = await askForBrokers(context)
     return {
       data_state: dataState(brokers.length),

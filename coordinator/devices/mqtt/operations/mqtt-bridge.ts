@@ -8,8 +8,11 @@ import {
   MqttSubscribeInput,
   MqttTopic,
 } from '../../../../shared/wire/mqtt-bridge.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { ControlViews } from '../../../fleet/control/open.ts'
 import { commandSuccess } from '../../../fleet/control/operations/commands/command-success.ts'
 import { limitJson } from '../../../kernel/declaration/bounded-json.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { MqttPublishAnswer, type PublishPlan, planPublish, runPublish } from './plan-publish.ts'
 import { EXTRA_SECONDS, MqttSubscribeAnswer, subscribeOnCell } from './subscribe.ts'
@@ -48,7 +51,7 @@ export default defineSkill({
     sent: MqttPublishAnswer.nullable(),
   }),
   success: commandSuccess('sent.command'),
-  plan: async ({ action, payload, ...at }, context) => {
+  plan: async ({ action, payload, ...at }, context: Context & ControlViews & FleetViews) => {
     if (action === 'subscribe') {
       const plan: BridgePlan = { subscribe: MqttSubscribeInput.parse(at) }
       return { plan, summary: `subscribe to ${at.topic} at ${at.broker}` }
@@ -59,7 +62,7 @@ export default defineSkill({
     const planned = await planPublish(message, context)
     return { ...planned, plan: { publish: planned.plan } }
   },
-  run: async (plan: BridgePlan, context, approval) =>
+  run: async (plan: BridgePlan, context: Context & ControlViews & FleetViews, approval) =>
     'subscribe' in plan
       ? { received: await subscribeOnCell(plan.subscribe, context), sent: null }
       : { received: null, sent: await runPublish(plan.publish, context, approval) },

@@ -1,5 +1,7 @@
 import * as z from 'zod'
 import { MqttBrokerFacts } from '../../../../shared/wire/mqtt-bridge.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { askForBrokers } from './ask-cell-brokers.ts'
@@ -20,7 +22,7 @@ export default defineOperation({
     cell_id: z.string(),
     brokers: z.array(BrokerView),
   }),
-  run: async (_input, context) => {
+  run: async (_input, context: Context & FleetViews) => {
     const { cellId, brokers } = await askForBrokers(context)
     return { data_state: dataState(brokers.length), cell_id: cellId, brokers }
   },

@@ -1,7 +1,10 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { pageLimit } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { EstopViews } from '../../estop/open.ts'
+import type { DeviceViews } from '../../inventory/open.ts'
 import { DeviceSummary, deviceSummaryOf } from '../../inventory/operations/devices/device-view.ts'
 
 export default defineOperation({
@@ -20,7 +23,7 @@ export default defineOperation({
     /** Devices that match, also those beyond the limit. */
     total: z.int(),
   }),
-  run: ({ limit }, context) => {
+  run: ({ limit }, context: Context & DeviceViews & EstopViews) => {
     const { devices, cellId } = context
     const found = devices
       .list()

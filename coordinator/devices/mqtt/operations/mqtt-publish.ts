@@ -1,5 +1,7 @@
 import { MqttPublishParams } from '../../../../shared/wire/mqtt-bridge.ts'
+import type { ControlViews } from '../../../fleet/control/open.ts'
 import { commandSuccess } from '../../../fleet/control/operations/commands/command-success.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import {
   MqttPublishAnswer,
@@ -26,5 +28,6 @@ export default defineOperation({
   output: MqttPublishAnswer,
   success: commandSuccess('command'),
   plan: planPublish,
-  run: (plan: PublishPlan, context, approval) => runPublish(plan, context, approval),
+  run: (plan: PublishPlan, context: Context & ControlViews, approval) =>
+    runPublish(plan, context, approval),
 })

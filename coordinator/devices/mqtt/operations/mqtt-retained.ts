@@ -1,4 +1,6 @@
 import { MQTT_RETAINED, MqttRetainedInput } from '../../../../shared/wire/mqtt-bridge.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { collectMessages, EXTRA_SECONDS, MqttSubscribeAnswer } from './subscribe.ts'
 
@@ -19,6 +21,6 @@ export default defineOperation({
   input: MqttRetainedInput,
   examples: [{ broker: 'home', topic: 'homeassistant/#' }],
   output: MqttSubscribeAnswer,
-  run: (input, context) =>
+  run: (input, context: Context & FleetViews) =>
     collectMessages({ name: MQTT_RETAINED, input, maxSeconds: SECONDS + EXTRA_SECONDS }, context),
 })

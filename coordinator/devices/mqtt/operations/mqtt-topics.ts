@@ -4,10 +4,12 @@ import {
   MqttTopicsAnswer,
   MqttTopicsInput,
 } from '../../../../shared/wire/mqtt-bridge.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
 import {
   askDeviceQuestion,
   chooseDeviceCell,
 } from '../../../fleet/questions/ask-device-question.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 
@@ -25,7 +27,7 @@ export default defineOperation({
   input: MqttTopicsInput,
   examples: [{ broker: 'home', filter: 'tele/#' }],
   output: z.object({ data_state: DataState, cell_id: z.string(), ...MqttTopicsAnswer.shape }),
-  run: async (input, { fleet, cellId, signal }) => {
+  run: async (input, { fleet, cellId, signal }: Context & FleetViews) => {
     const cell = chooseDeviceCell(fleet, cellId, MQTT_TOPICS)
     const question = {
       name: MQTT_TOPICS,

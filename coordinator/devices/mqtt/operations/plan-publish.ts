@@ -4,9 +4,11 @@ import { ShoalError } from '../../../../shared/errors.ts'
 import { Hazard } from '../../../../shared/wire/command.ts'
 import { MQTT_PUBLISH, type MqttPublishParams } from '../../../../shared/wire/mqtt-bridge.ts'
 import { LIVE_GATE, PlanPart, type Precondition } from '../../../../shared/wire/plan-part.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
 import { commandEnd } from '../../../fleet/control/command-end.ts'
 import type { CommandPlan } from '../../../fleet/control/command-plan.ts'
 import type { CommandRequest } from '../../../fleet/control/commands.ts'
+import type { ControlViews } from '../../../fleet/control/open.ts'
 import {
   CommandView,
   commandViewOf,
@@ -55,7 +57,7 @@ export interface PublishPlan {
 /** Has a cell plan a publish; nothing is sent to the broker. */
 export const planPublish = async (
   params: MqttPublishParams,
-  { fleet, commands, cellId: named, actor, signal }: Context,
+  { fleet, commands, cellId: named, actor, signal }: Context & ControlViews & FleetViews,
 ): Promise<OperationPlan<PublishPlan>> => {
   const cellId = chooseDeviceCell(fleet, named, MQTT_PUBLISH)
   const { broker, port, topic, payload } = params
@@ -98,7 +100,7 @@ const requireChecks = (cellId: string, checks: readonly Precondition[]): void =>
  */
 export const runPublish = async (
   { request, covers, view }: PublishPlan,
-  { commands, actor, signal }: Context,
+  { commands, actor, signal }: Context & ControlViews,
   approval: SingleUseApproval | undefined,
 ): Promise<z.input<typeof MqttPublishAnswer>> => {
   const made =

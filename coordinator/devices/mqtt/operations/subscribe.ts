@@ -7,6 +7,7 @@ import {
   MqttSubscribeEvent,
   type MqttSubscribeInput,
 } from '../../../../shared/wire/mqtt-bridge.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
 import { createCellUnavailableError } from '../../../fleet/questions/ask-cell.ts'
 import { chooseDeviceCell } from '../../../fleet/questions/ask-device-question.ts'
 import { streamFromCell } from '../../../fleet/questions/stream-from-cell.ts'
@@ -40,7 +41,7 @@ interface SubscribeQuestion {
   maxSeconds: number
 }
 
-type Parts = Pick<Context, 'fleet' | 'cellId' | 'signal' | 'tell' | 'progress'>
+type Parts = Pick<Context, 'signal' | 'cellId' | 'tell' | 'progress'> & Pick<FleetViews, 'fleet'>
 
 /** Subscribes on a cell until a bound is reached, and reports each message on its way. */
 export const subscribeOnCell = (
@@ -80,7 +81,7 @@ export const collectMessages = async (
 }
 
 async function* readEvents(
-  fleet: Context['fleet'],
+  fleet: FleetViews['fleet'],
   cellId: string,
   { name, input, maxSeconds }: SubscribeQuestion,
   signal: AbortSignal,

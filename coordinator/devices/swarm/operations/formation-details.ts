@@ -8,6 +8,7 @@ import {
 } from '../../../fleet/control/operations/commands/outcome-view.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import type { StartedFormation } from '../formation.ts'
+import type { SwarmViews } from '../open.ts'
 import { FormationView, formationViewOf } from './swarm-view.ts'
 
 export const FormationId = z.string().max(64).describe('Id of a formation.')
@@ -47,7 +48,7 @@ export const FormationDetails = FormationView.extend({
 /** Throws `not_found`. */
 export const requireFormation = async (
   id: string,
-  { formations }: Pick<Context, 'formations'>,
+  { formations }: Pick<SwarmViews, 'formations'>,
 ): Promise<StartedFormation> => {
   const found = await formations.get(id)
   if (found !== undefined) return found
@@ -56,7 +57,7 @@ export const requireFormation = async (
 
 export const describeFormation = async (
   one: StartedFormation,
-  { formations, now }: Pick<Context, 'formations' | 'now'>,
+  { formations, now }: Pick<Context, 'now'> & Pick<SwarmViews, 'formations'>,
 ): Promise<z.input<typeof FormationDetails>> => {
   const commands = new Map((await formations.listCommands(one)).map(each => [each.id, each]))
   return {

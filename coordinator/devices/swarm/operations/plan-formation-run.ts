@@ -3,9 +3,11 @@ import { ShoalError } from '../../../../shared/errors.ts'
 import { describeCheck } from '../../../../shared/wire/describe-check.ts'
 import { FORMATION_VERB } from '../../../../shared/wire/formation.ts'
 import { FORMATION_GATE, type Precondition } from '../../../../shared/wire/plan-part.ts'
+import type { GateViews } from '../../../access/gates/open.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
 import { ownSubject } from '../../../access/gates/own-subject.ts'
 import { stateAt } from '../../../access/gates/request.ts'
+import type { ControlViews } from '../../../fleet/control/open.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import type { GateRequest } from '../../../kernel/declaration/gate-request.ts'
 import type { OperationPlan } from '../../../kernel/declaration/plan.ts'
@@ -14,6 +16,7 @@ import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { requireKnownPlaces } from '../feasibility.ts'
 import type { StartedFormation } from '../formation.ts'
 import { FormationPlan, toFormationPlan } from '../formation-plan.ts'
+import type { SwarmViews } from '../open.ts'
 import type { PlannedSwarm } from '../plan-swarm.ts'
 import type { FormationInput } from './swarm-input.ts'
 
@@ -35,7 +38,7 @@ export interface FormationRunPlan {
 export const planFormationRun = async (
   input: FormationInput,
   startAt: number | undefined,
-  context: Context,
+  context: Context & ControlViews & GateViews & SwarmViews,
 ): Promise<OperationPlan<FormationRunPlan>> => {
   const subject = `swarm:${canonicalHash(input as never)}`
   const earlier = await findEarlier(subject, input, context)
@@ -71,7 +74,7 @@ const countOf = ({ length }: readonly unknown[], noun: string): string =>
 const findEarlier = async (
   subject: string,
   input: FormationInput,
-  context: Context,
+  context: Context & GateViews & SwarmViews,
 ): Promise<{ request: GateRequest; covers: FormationPlan } | undefined> => {
   const { gates, swarm, now } = context
   const [request] = await gates.list(
@@ -94,7 +97,7 @@ const findEarlier = async (
 /** Has every cell plan its part and check it; nothing moves. */
 const planOnCells = async (
   planned: PlannedSwarm,
-  { commands, actor, signal }: Context,
+  { commands, actor, signal }: Context & ControlViews,
 ): Promise<FormationPlan> => {
   const { cells } = planned
   if (cells.length === 0)
@@ -119,7 +122,7 @@ const requireChecks = (checks: readonly Precondition[]): void => {
 /** Starts an approved formation: a command for each cell, in the transaction that uses it. */
 export const runFormation = async (
   { covers, startAt }: FormationRunPlan,
-  { formations, swarm, actor, now }: Context,
+  { formations, swarm, actor, now }: Context & SwarmViews,
   approval: SingleUseApproval | undefined,
   tenantId: string,
 ): Promise<StartedFormation> => {

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { SwarmViews } from '../open.ts'
 import { describeFormation, FormationDetails, FormationId } from './formation-details.ts'
 import { ABORT_SUCCESS } from './formation-success.ts'
 
@@ -20,7 +22,7 @@ export default defineOperation({
   success: ABORT_SUCCESS,
   // a stop only reduces risk, so that its plan is the input and no gate delays it
   plan: plan => ({ plan, summary: `abort formation ${plan.formation_id}` }),
-  run: async ({ formation_id, reason }: Abort, context) => {
+  run: async ({ formation_id, reason }: Abort, context: Context & SwarmViews) => {
     const { formations, actor } = context
     return describeFormation(await formations.abort(formation_id, reason, actor), context)
   },

@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import type { StartedFormation } from '../formation.ts'
+import type { SwarmViews } from '../open.ts'
 import { countState, MAX_IN_SERIES } from './formation-series.ts'
 
 const DAYS = 30
@@ -38,7 +40,7 @@ export default defineSkill({
     reasons: z.array(z.object({ reason: z.string(), count: z.int() })),
   }),
   toLoad: 'a formation: `shoal skills run swarm-formation`; docs/swarm.md',
-  run: async (_input, { formations, now }) => {
+  run: async (_input, { formations, now }: Context & SwarmViews) => {
     const since = now() - DAYS * DAY_MS
     const found = await formations.list({ since, limit: MAX_IN_SERIES })
     const shapes = Map.groupBy(found, ({ formation }) => formation)

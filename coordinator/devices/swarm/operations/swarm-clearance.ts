@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { findClearance } from '../../../../devices/swarm/clearance.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { roundDistance } from '../formation-plan.ts'
+import type { SwarmViews } from '../open.ts'
 import type { PlannedSwarm } from '../plan-swarm.ts'
 import { FORMATION_INPUT } from './swarm-input.ts'
 
@@ -45,7 +46,7 @@ export default defineOperation({
       }),
     ),
   }),
-  run: async (input, { swarm }) => {
+  run: async (input, { swarm }: SwarmViews) => {
     const plan = await swarm.plan(input)
     const { direct, clearance, strategy, required_m } = plan.planned
     return {

@@ -1,6 +1,10 @@
 import * as z from 'zod'
+import type { GateViews } from '../../../access/gates/open.ts'
+import type { ControlViews } from '../../../fleet/control/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import type { SwarmViews } from '../open.ts'
 import type { PlannedSwarm } from '../plan-swarm.ts'
 import { describeFormation, FormationDetails } from './formation-details.ts'
 import { formationSuccess } from './formation-success.ts'
@@ -35,7 +39,7 @@ export default defineSkill({
     started: FormationDetails.nullable(),
   }),
   success: formationSuccess('started'),
-  plan: async ({ dry_run, ...input }, context) => {
+  plan: async ({ dry_run, ...input }, context: Context & ControlViews & GateViews & SwarmViews) => {
     if (!dry_run) {
       const planned = await planFormationRun(input, undefined, context)
       return { ...planned, plan: { live: planned.plan } }
@@ -47,7 +51,7 @@ export default defineSkill({
     plan: dry === undefined ? null : swarmPlanViewOf(dry),
     started: null,
   }),
-  run: async ({ live }: SkillPlan, context, approval) => {
+  run: async ({ live }: SkillPlan, context: Context & SwarmViews, approval) => {
     if (live === undefined) throw new TypeError('a dry run is not carried out')
     const { tenantId } = scopeOf(context)
     const started = await runFormation(live, context, approval, tenantId)

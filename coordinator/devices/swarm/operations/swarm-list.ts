@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { findCursorRow, NextCursor, PAGE } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { SwarmViews } from '../open.ts'
 import { FormationView, formationViewOf } from './swarm-view.ts'
 
 export default defineOperation({
@@ -17,7 +19,7 @@ export default defineOperation({
     formations: z.array(FormationView),
     next: NextCursor,
   }),
-  run: async (input, { formations, now }) => {
+  run: async (input, { formations, now }: Context & SwarmViews) => {
     const found = await formations.list(input)
     return {
       data_state: dataState(found.length),

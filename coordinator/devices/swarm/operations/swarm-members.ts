@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { SwarmViews } from '../open.ts'
 import { ExcludedView, excludedViewOf } from './swarm-view.ts'
 
 export default defineOperation({
@@ -30,7 +31,7 @@ export default defineOperation({
     ),
     excluded: z.array(ExcludedView),
   }),
-  run: async (input, { swarm }) => {
+  run: async (input, { swarm }: SwarmViews) => {
     const { site, units, excluded } = await swarm.listMembers(input)
     return {
       data_state: dataState(units.length),

@@ -1,4 +1,5 @@
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { SwarmViews } from '../open.ts'
 import { FormationInput } from './swarm-input.ts'
 import { SwarmPlanView, swarmPlanViewOf } from './swarm-view.ts'
 
@@ -12,5 +13,5 @@ export default defineOperation({
   input: FormationInput,
   examples: [{ formation: 'circle', spacing_m: 2 }],
   output: SwarmPlanView,
-  run: async (input, { swarm }) => swarmPlanViewOf(await swarm.plan(input)),
+  run: async (input, { swarm }: SwarmViews) => swarmPlanViewOf(await swarm.plan(input)),
 })

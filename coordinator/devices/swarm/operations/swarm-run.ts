@@ -1,6 +1,10 @@
 import * as z from 'zod'
+import type { GateViews } from '../../../access/gates/open.ts'
+import type { ControlViews } from '../../../fleet/control/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import type { SwarmViews } from '../open.ts'
 import { describeFormation, FormationDetails } from './formation-details.ts'
 import { formationSuccess } from './formation-success.ts'
 import {
@@ -31,9 +35,9 @@ export default defineOperation({
   examples: [{ formation: 'line', spacing_m: 1.5 }],
   output: FormationDetails,
   success: formationSuccess(),
-  plan: ({ start_at, ...input }, context) =>
+  plan: ({ start_at, ...input }, context: Context & ControlViews & GateViews & SwarmViews) =>
     planFormationRun(input, start_at === undefined ? undefined : Date.parse(start_at), context),
-  run: async (plan: FormationRunPlan, context, approval) => {
+  run: async (plan: FormationRunPlan, context: Context & SwarmViews, approval) => {
     const { tenantId } = scopeOf(context)
     return describeFormation(await runFormation(plan, context, approval, tenantId), context)
   },

@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { SwarmViews } from '../open.ts'
 import { countByHour, FormationBucket, MAX_IN_SERIES } from './formation-series.ts'
 
 const HOUR_MS = 3_600_000
@@ -16,7 +18,7 @@ export default defineOperation({
     hours: z.int().min(1).max(2160).default(168).describe('Hours to look back.'),
   }),
   output: z.object({ data_state: DataState, buckets: z.array(FormationBucket) }),
-  run: async ({ hours }, { formations, now }) => {
+  run: async ({ hours }, { formations, now }: Context & SwarmViews) => {
     const since = now() - hours * HOUR_MS
     const found = await formations.list({ since, limit: MAX_IN_SERIES })
     return { data_state: dataState(found.length), buckets: countByHour(found) }

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { SwarmViews } from '../open.ts'
 import {
   describeFormation,
   FormationDetails,
@@ -16,6 +18,6 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({ formation_id: FormationId }),
   output: FormationDetails,
-  run: async ({ formation_id }, context) =>
+  run: async ({ formation_id }, context: Context & SwarmViews) =>
     describeFormation(await requireFormation(formation_id, context), context),
 })

@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { CONNECT_DEVICE } from '../../../kernel/declaration/to-load.ts'
+import type { SwarmViews } from '../open.ts'
 import { ExcludedView, excludedViewOf, FormationView, formationViewOf } from './swarm-view.ts'
 
 /** Formations that have ended and are shown beside those that run. */
@@ -26,7 +28,7 @@ export default defineSkill({
     recent: z.array(FormationView),
   }),
   toLoad: CONNECT_DEVICE,
-  run: async (_input, { swarm, formations, now }) => {
+  run: async (_input, { swarm, formations, now }: Context & SwarmViews) => {
     const { site, units, excluded } = await swarm.listMembers({})
     const running = await formations.listOpen()
     const recent = await formations.list({ limit: MAX_RECENT })

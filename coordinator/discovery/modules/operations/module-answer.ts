@@ -4,6 +4,7 @@ import { ShoalError } from '../../../../shared/errors.ts'
 import { UpstreamSource, UpstreamWarning } from '../../../../shared/wire/findings.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
+import type { DiscoveryViews } from '../../registry/open.ts'
 import type { CellResult, LookupResult } from '../module-result.ts'
 
 /** A cell in the answer of a scan. */
@@ -77,7 +78,8 @@ const hasFailed = (entry: unknown): boolean =>
 export const runModule = async (
   module: DiscoveryModule,
   input: object,
-  context: Pick<Context, 'moduleRuns' | 'lookups' | 'signal' | 'progress' | 'cellId'>,
+  context: Pick<Context, 'signal' | 'cellId' | 'progress'> &
+    Pick<DiscoveryViews, 'moduleRuns' | 'lookups'>,
 ): Promise<object> => {
   const { moduleRuns, lookups, signal, progress, cellId } = context
   if (isScan(module)) {
@@ -93,7 +95,7 @@ export const runModule = async (
 /** The last result of a module, in the form of its answer. @throws ShoalError not_found */
 export const readLastResult = async (
   module: DiscoveryModule,
-  { moduleResults, cellId }: Pick<Context, 'moduleResults' | 'cellId'>,
+  { moduleResults, cellId }: Pick<Context, 'cellId'> & Pick<DiscoveryViews, 'moduleResults'>,
 ): Promise<object> => {
   const kept = await moduleResults.readLast(module.id, isScan(module) ? cellId : '')
   const [first] = kept

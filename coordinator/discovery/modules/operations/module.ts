@@ -2,7 +2,9 @@ import * as z from 'zod'
 import { type DiscoveryModule, isScan } from '../../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../../discovery/modules.ts'
 import { CellRef } from '../../../fleet/cells/cell-field.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation, type Operation } from '../../../kernel/declaration/operation.ts'
+import type { DiscoveryViews } from '../../registry/open.ts'
 import { createAnswer, readLastResult, runModule } from './module-answer.ts'
 
 /** Time beside that of a run: to reach the cells, and to merge what they found. */
@@ -17,6 +19,8 @@ const LAST_CELL = {
   cell: CellRef.exactOptional().describe('Cell whose result is read; all cells when it is absent.'),
 }
 
+type ModuleOperation = Operation<Context & DiscoveryViews>
+
 /** Facts that the operations of a module share with its skill. */
 export const describeModule = (module: DiscoveryModule) => ({
   access: module.access,
@@ -25,7 +29,7 @@ export const describeModule = (module: DiscoveryModule) => ({
 })
 
 /** Runs a module, as a tool with the cell in its input. */
-const createRunOperation = (module: DiscoveryModule): Operation =>
+const createRunOperation = (module: DiscoveryModule): ModuleOperation =>
   defineOperation({
     ...describeModule(module),
     id: `module-${module.id}-run`,
@@ -38,7 +42,7 @@ const createRunOperation = (module: DiscoveryModule): Operation =>
     cli: { group: 'modules', verb: `run ${module.id}` },
     input: isScan(module) ? module.input.extend(CELL) : module.input,
     examples: module.examples,
-    run: ({ cell: cellId, ...input }: { cell?: string }, context) =>
+    run: ({ cell: cellId, ...input }: { cell?: string }, context: Context & DiscoveryViews) =>
       runModule(module, input, { ...context, cellId }) as never,
   })
 
@@ -46,7 +50,7 @@ const createRunOperation = (module: DiscoveryModule): Operation =>
  * Reads the last result of a module, whoever asked for it. It shows what somebody asked, perhaps of
  * another tenant: a place, a domain, the programs of a machine.
  */
-const createLastOperation = (module: DiscoveryModule): Operation =>
+const createLastOperation = (module: DiscoveryModule): ModuleOperation =>
   defineOperation({
     ...describeModule(module),
     access: 'operator',
@@ -56,12 +60,12 @@ const createLastOperation = (module: DiscoveryModule): Operation =>
     path: `/v1/modules/${module.id}/last`,
     cli: { group: 'modules', verb: `last ${module.id}` },
     input: z.strictObject(isScan(module) ? LAST_CELL : {}),
-    run: ({ cell: cellId }: { cell?: string }, context) =>
+    run: ({ cell: cellId }: { cell?: string }, context: Context & DiscoveryViews) =>
       readLastResult(module, { ...context, cellId }) as never,
   })
 
 /** The two operations of a module. */
-export const createModuleOperations = (module: DiscoveryModule): Operation[] => [
+export const createModuleOperations = (module: DiscoveryModule): ModuleOperation[] => [
   createRunOperation(module),
   createLastOperation(module),
 ]

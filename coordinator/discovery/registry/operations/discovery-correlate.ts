@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { RUN_DISCOVERY } from '../../../kernel/declaration/to-load.ts'
+import type { RegistryViews } from '../open-registry.ts'
 import type { EntityView } from '../registry-query.ts'
 import { KeyAlarm } from './discovery/entity-view.ts'
 
@@ -47,7 +48,7 @@ export default defineSkill({
       ),
   }),
   toLoad: RUN_DISCOVERY,
-  run: async (_input, { registry }) => {
+  run: async (_input, { registry }: RegistryViews) => {
     const { entities } = await registry.page({ limit: MOST })
     return {
       data_state: dataState(entities.length),

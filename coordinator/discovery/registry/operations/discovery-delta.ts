@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { RUN_DISCOVERY } from '../../../kernel/declaration/to-load.ts'
+import type { RegistryViews } from '../open-registry.ts'
 import { DeltaView, deltaViewOf } from './discovery/entity-view.ts'
 
 /** Deltas of one answer; `discovery-changes` has pages. */
@@ -26,7 +28,7 @@ export default defineSkill({
     deltas: z.array(DeltaView).describe('The first 500.'),
   }),
   toLoad: RUN_DISCOVERY,
-  run: async ({ hours }, { registry, now }) => {
+  run: async ({ hours }, { registry, now }: Context & RegistryViews) => {
     const since = now() - hours * 3_600_000
     const deltas = await registry.deltas({ since, limit: MOST })
     return {

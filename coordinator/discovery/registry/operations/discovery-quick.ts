@@ -2,9 +2,11 @@ import * as z from 'zod'
 import { isScan } from '../../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../../discovery/modules.ts'
 import { systemRuntime, timeoutSignal } from '../../../../shared/runtime.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
+import type { DiscoveryViews } from '../open.ts'
 import { ModuleOutcome, tryModule } from './discovery/run-modules.ts'
 
 /** Time for all modules together; one that is not ready by then is reported as failed. */
@@ -34,7 +36,7 @@ export default defineSkill({
   examples: [{}],
   output: z.object({ data_state: DataState, modules: z.array(ModuleOutcome) }),
   toLoad: CONNECT_CELL,
-  run: async (_input, context) => {
+  run: async (_input, context: Context & DiscoveryViews) => {
     const signal = AbortSignal.any([context.signal, timeoutSignal(systemRuntime, QUICK_MS)])
     const modules = await Promise.all(
       QUICK_MODULES.map(module =>

@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { runModule } from '../../modules/operations/module-answer.ts'
+import type { DiscoveryViews } from '../open.ts'
 import { findModule, readDefaultInput } from './discovery/run-modules.ts'
 
 export default defineSkill({
@@ -20,7 +22,7 @@ export default defineSkill({
   }),
   examples: [{ module: 'network-map' }],
   output: z.object({ module: z.string(), answer: z.any().describe('The answer of its skill.') }),
-  run: async ({ module: id }, context) => {
+  run: async ({ module: id }, context: Context & DiscoveryViews) => {
     const module = findModule(id)
     return { module: id, answer: await runModule(module, readDefaultInput(module), context) }
   },

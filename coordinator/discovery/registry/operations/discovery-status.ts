@@ -1,5 +1,7 @@
 import * as z from 'zod'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { DiscoveryViews } from '../open.ts'
+import type { RegistryViews } from '../open-registry.ts'
 import { DiscoveryState, readDiscoveryState } from './discovery/discovery-state.ts'
 
 export default defineSkill({
@@ -13,5 +15,5 @@ export default defineSkill({
   input: z.strictObject({}),
   examples: [{}],
   output: DiscoveryState,
-  run: (_input, context) => readDiscoveryState(context),
+  run: (_input, context: DiscoveryViews & RegistryViews) => readDiscoveryState(context),
 })

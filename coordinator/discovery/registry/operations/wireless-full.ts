@@ -8,6 +8,7 @@ import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { EXTRA_SECONDS } from '../../modules/operations/module.ts'
 import { createScanAnswer, toScanAnswer } from '../../modules/operations/module-answer.ts'
+import type { DiscoveryViews } from '../open.ts'
 
 const PARTS = { wifi: wifiScan, mdns: mdnsScan, ble: bleScan } as const
 type PartName = keyof typeof PARTS
@@ -39,7 +40,7 @@ export default defineSkill({
     mdns: createPart(mdnsScan),
     ble: createPart(bleScan),
   }),
-  run: async (_input, context) => {
+  run: async (_input, context: Context & DiscoveryViews) => {
     const results = await Promise.allSettled(NAMES.map(name => runPart(PARTS[name], context)))
     context.signal.throwIfAborted()
     const failed = results.find(result => result.status === 'rejected')
@@ -68,7 +69,7 @@ const runPart = (
     signal,
     progress,
     cellId,
-  }: Pick<Context, 'moduleRuns' | 'signal' | 'progress' | 'cellId'>,
+  }: Pick<Context, 'signal' | 'cellId' | 'progress'> & Pick<DiscoveryViews, 'moduleRuns'>,
 ): Promise<Answer> => {
   const report = ({ done, total }: { done: number; total?: number }): void =>
     void progress({ done, ...(total !== undefined && { total }), data: { module: module.id } })

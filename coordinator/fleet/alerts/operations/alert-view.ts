@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
-import type { Context } from '../../../kernel/declaration/context.ts'
 import type { Alert } from '../alert.ts'
 import { ALERT_RULES } from '../alert-rules.ts'
+import type { MonitorViews } from '../open-monitor.ts'
 
 export const AlertRuleName = z.enum(Object.keys(ALERT_RULES) as [keyof typeof ALERT_RULES])
 
@@ -24,7 +24,7 @@ export const AlertView = z.object({
 export const ALERT_PATH = { alert_id: z.string().min(1).max(128) }
 
 /** Throws `not_found`: those that are raised are known, and the ones that were cleared last. */
-export const alertOf = ({ monitor }: Pick<Context, 'monitor'>, id: string): Alert => {
+export const alertOf = ({ monitor }: MonitorViews, id: string): Alert => {
   const alert = monitor.alerts().find(each => each.id === id)
   if (alert === undefined) throw new ShoalError('not_found', `no alert ${id}`)
   return alert

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { MonitorViews } from '../open-monitor.ts'
 import { ALERT_PATH, AlertView } from './alert-view.ts'
 import { lookAfter } from './look-after.ts'
 
@@ -15,5 +17,6 @@ export default defineOperation({
     note: z.string().max(500).default('').describe('Note on how the alert is being handled.'),
   }),
   output: AlertView,
-  run: ({ alert_id, note }, context) => lookAfter(context, alert_id, { note }),
+  run: ({ alert_id, note }, context: Context & MonitorViews) =>
+    lookAfter(context, alert_id, { note }),
 })

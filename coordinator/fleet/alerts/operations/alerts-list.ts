@@ -3,6 +3,7 @@ import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { pageLimit } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { alertData, isRaised } from '../alert.ts'
+import type { MonitorViews } from '../open-monitor.ts'
 import { AlertView } from './alert-view.ts'
 
 export default defineOperation({
@@ -23,7 +24,7 @@ export default defineOperation({
     /** Newest first; those that are raised stand before those that were cleared. */
     alerts: z.array(AlertView),
   }),
-  run: ({ state, limit }, { monitor }) => {
+  run: ({ state, limit }, { monitor }: MonitorViews) => {
     const wanted = monitor
       .alerts()
       .filter(alert => state === 'all' || isRaised(alert) === (state === 'raised'))

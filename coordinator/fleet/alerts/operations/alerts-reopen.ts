@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { MonitorViews } from '../open-monitor.ts'
 import { ALERT_PATH, AlertView } from './alert-view.ts'
 import { lookAfter } from './look-after.ts'
 
@@ -12,5 +14,6 @@ export default defineOperation({
   effect: 'write',
   input: z.strictObject(ALERT_PATH),
   output: AlertView,
-  run: ({ alert_id }, context) => lookAfter(context, alert_id, { note: undefined }),
+  run: ({ alert_id }, context: Context & MonitorViews) =>
+    lookAfter(context, alert_id, { note: undefined }),
 })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { isRaised } from '../alert.ts'
 import { ALERT_RULES } from '../alert-rules.ts'
+import type { MonitorViews } from '../open-monitor.ts'
 import { AlertRuleName, AlertView } from './alert-view.ts'
 
 export default defineOperation({
@@ -28,7 +29,7 @@ export default defineOperation({
       }),
     ),
   }),
-  run: (_input, { monitor }) => {
+  run: (_input, { monitor }: MonitorViews) => {
     const raised = monitor.alerts().filter(isRaised)
     return {
       rules: AlertRuleName.options.map(rule => {

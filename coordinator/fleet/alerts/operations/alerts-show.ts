@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { alertData } from '../alert.ts'
+import type { MonitorViews } from '../open-monitor.ts'
 import { ALERT_PATH, AlertView, alertOf } from './alert-view.ts'
 
 export default defineOperation({
@@ -12,5 +13,5 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject(ALERT_PATH),
   output: AlertView,
-  run: ({ alert_id }, context) => alertData(alertOf(context, alert_id)),
+  run: ({ alert_id }, context: MonitorViews) => alertData(alertOf(context, alert_id)),
 })

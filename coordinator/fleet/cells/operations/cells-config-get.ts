@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { ControlViews } from '../../control/open.ts'
 import { CellRef } from '../cell-field.ts'
 import { CellConfigView, cellConfigViewOf } from './config-view.ts'
 
@@ -13,5 +14,6 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({ cell_id: CellRef }),
   output: CellConfigView,
-  run: async ({ cell_id }, { configs }) => cellConfigViewOf(cell_id, await configs.show(cell_id)),
+  run: async ({ cell_id }, { configs }: ControlViews) =>
+    cellConfigViewOf(cell_id, await configs.show(cell_id)),
 })

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { CellSettings } from '../../../../shared/wire/desired.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { ControlViews } from '../../control/open.ts'
 import { CellRef } from '../cell-field.ts'
 import { ConfigView, configViewOf } from './config-view.ts'
 
@@ -25,7 +27,10 @@ export default defineOperation({
       ),
   }),
   output: ConfigView,
-  run: async ({ cell_id: name, document, if_version: ifVersion }, { configs, actor }) => {
+  run: async (
+    { cell_id: name, document, if_version: ifVersion },
+    { configs, actor }: Context & ControlViews,
+  ) => {
     const seen = ifVersion === undefined ? {} : { ifVersion }
     return configViewOf(await configs.set({ scope: 'cell', name, document, ...seen }, actor))
   },

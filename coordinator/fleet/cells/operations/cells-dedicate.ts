@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { requireAdmitted } from '../../../access/people/operations/tenants/admitted.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { EnrolmentViews } from '../../enrolment/open.ts'
 import { CellRef } from '../cell-field.ts'
 
 export default defineOperation({
@@ -26,7 +28,10 @@ export default defineOperation({
       ),
   }),
   output: z.object({ id: z.string(), tenant_id: z.string().nullable(), exclusive: z.boolean() }),
-  run: async ({ cell_id, tenant_id, exclusive }, { settings, key, actor }) => {
+  run: async (
+    { cell_id, tenant_id, exclusive },
+    { settings, key, actor }: Context & EnrolmentViews,
+  ) => {
     if (tenant_id !== null) requireAdmitted(tenant_id, key)
     const wanted = tenant_id === null ? undefined : { tenantId: tenant_id, exclusive }
     const { owner } = await settings.setOwner(cell_id, wanted, actor)

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { EnrolmentViews } from '../../enrolment/open.ts'
 import { CellRef } from '../cell-field.ts'
 import { CellLabels } from './cell-view.ts'
 
@@ -20,7 +22,7 @@ export default defineOperation({
     }).meta({ maxProperties: MAX_LABELS }),
   }),
   output: z.object({ id: z.string(), labels: CellLabels }),
-  run: async ({ cell_id, labels }, { settings, actor }) => ({
+  run: async ({ cell_id, labels }, { settings, actor }: Context & EnrolmentViews) => ({
     id: cell_id,
     labels: (await settings.setLabels(cell_id, labels, actor)).labels,
   }),

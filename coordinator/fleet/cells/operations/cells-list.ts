@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { NO_SETTINGS } from '../../enrolment/cell-settings.ts'
+import type { EnrolmentViews } from '../../enrolment/open.ts'
+import type { FleetViews } from '../open.ts'
 import { CellSummary, cellSummaryOf } from './cell-view.ts'
 
 export default defineOperation({
@@ -14,7 +16,7 @@ export default defineOperation({
     all: z.boolean().default(false).describe('Include revoked cells.'),
   }),
   output: z.object({ cells: z.array(CellSummary) }),
-  run: async ({ all }, { cells, fleet, settings }) => {
+  run: async ({ all }, { cells, fleet, settings }: EnrolmentViews & FleetViews) => {
     const own = await settings.list()
     const shown = (await cells.list()).filter(cell => all || cell.revokedAt === undefined)
     return {

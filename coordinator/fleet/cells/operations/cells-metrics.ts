@@ -1,8 +1,10 @@
 import { Registry } from 'prom-client'
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { askForMetrics } from '../../questions/cell-metrics.ts'
 import { CellRef } from '../cell-field.ts'
+import type { FleetViews } from '../open.ts'
 
 export default defineOperation({
   id: 'cells-metrics',
@@ -18,7 +20,7 @@ export default defineOperation({
     text: z.string().describe('Metrics in Prometheus text format, at most 4 MiB.'),
   }),
   text: { body: 'text', type: 'content_type', types: ['text/plain'] },
-  run: async ({ cell_id }, { fleet, signal }) => ({
+  run: async ({ cell_id }, { fleet, signal }: Context & FleetViews) => ({
     content_type: Registry.PROMETHEUS_CONTENT_TYPE,
     text: await askForMetrics(fleet, cell_id, signal),
   }),

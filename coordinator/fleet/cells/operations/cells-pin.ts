@@ -1,4 +1,8 @@
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { ControlViews } from '../../control/open.ts'
+import type { EnrolmentViews } from '../../enrolment/open.ts'
+import type { FleetViews } from '../open.ts'
 import { commandModel, MODEL_SUCCESS, ModelAnswer, ModelInput } from './model-command.ts'
 
 export default defineOperation({
@@ -11,5 +15,6 @@ export default defineOperation({
   input: ModelInput,
   output: ModelAnswer,
   success: MODEL_SUCCESS,
-  run: (input, context) => commandModel('pin', input, context),
+  run: (input, context: Context & ControlViews & EnrolmentViews & FleetViews) =>
+    commandModel('pin', input, context),
 })

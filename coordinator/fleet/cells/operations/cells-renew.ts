@@ -1,6 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { EnrolmentViews } from '../../enrolment/open.ts'
+import type { IdentityViews } from '../../enrolment/open-identity.ts'
 import { CellRef } from '../cell-field.ts'
 
 export default defineOperation({
@@ -13,7 +16,10 @@ export default defineOperation({
   effect: 'write',
   input: z.strictObject({ cell_id: CellRef }),
   output: z.object({ id: z.string() }),
-  run: async ({ cell_id }, { cells, identity, actor }) => {
+  run: async (
+    { cell_id },
+    { cells, identity, actor }: Context & EnrolmentViews & IdentityViews,
+  ) => {
     if ((await cells.get(cell_id)) === undefined)
       throw new ShoalError('not_found', `no cell ${cell_id}`)
     await identity.askToRenew(cell_id, actor)

@@ -2,6 +2,8 @@ import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { MonitorViews } from '../../alerts/open-monitor.ts'
+import type { EnrolmentViews } from '../../enrolment/open.ts'
 import { RESOLUTIONS } from '../../series/series.ts'
 import { CellRef } from '../cell-field.ts'
 import { METRIC_NAMES, METRICS } from '../metrics.ts'
@@ -33,7 +35,10 @@ export default defineOperation({
       z.object({ at: z.iso.datetime(), value: z.number().nullable(), samples: z.int() }),
     ),
   }),
-  run: async ({ cell_id, metric, resolution }, { cells, monitor }) => {
+  run: async (
+    { cell_id, metric, resolution },
+    { cells, monitor }: EnrolmentViews & MonitorViews,
+  ) => {
     if ((await cells.get(cell_id)) === undefined)
       throw new ShoalError('not_found', `no cell ${cell_id}`)
     const points = await monitor.points(cell_id, metric, resolution)

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { EnrolmentViews } from '../../enrolment/open.ts'
 import { CellRef } from '../cell-field.ts'
+import type { FleetViews } from '../open.ts'
 import { CellDetails, detailsOf } from './cell-view.ts'
 
 export default defineOperation({
@@ -13,7 +15,7 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({ cell_id: CellRef }),
   output: CellDetails,
-  run: async ({ cell_id }, { cells, fleet, settings }) => {
+  run: async ({ cell_id }, { cells, fleet, settings }: EnrolmentViews & FleetViews) => {
     const cell = await cells.get(cell_id)
     if (cell === undefined) throw new ShoalError('not_found', `no cell ${cell_id}`)
     return detailsOf(cell, fleet.cell(cell_id), await settings.get(cell_id))

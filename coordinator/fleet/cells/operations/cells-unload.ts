@@ -1,4 +1,8 @@
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { ControlViews } from '../../control/open.ts'
+import type { EnrolmentViews } from '../../enrolment/open.ts'
+import type { FleetViews } from '../open.ts'
 import { commandModel, ModelAnswer, ModelInput } from './model-command.ts'
 
 export default defineOperation({
@@ -10,5 +14,6 @@ export default defineOperation({
   effect: 'write',
   input: ModelInput,
   output: ModelAnswer,
-  run: (input, context) => commandModel('unload', input, context),
+  run: (input, context: Context & ControlViews & EnrolmentViews & FleetViews) =>
+    commandModel('unload', input, context),
 })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
+import type { MonitorViews } from '../../alerts/open-monitor.ts'
 
 const percent = z.number().min(0).max(100).nullable()
 
@@ -32,7 +33,7 @@ export default defineSkill({
     refreshed_at: z.iso.datetime(),
   }),
   toLoad: CONNECT_CELL,
-  run: (_input, { monitor }) => {
+  run: (_input, { monitor }: MonitorViews) => {
     const now = monitor.utilization()
     return {
       data_state: dataState(now.activeCells),

@@ -7,8 +7,11 @@ import { ModelState } from '../../../../shared/wire/telemetry.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { type CommandRecord, isFinalCommandState } from '../../control/command.ts'
 import { commandEnd } from '../../control/command-end.ts'
+import type { ControlViews } from '../../control/open.ts'
+import type { EnrolmentViews } from '../../enrolment/open.ts'
 import { engineReports } from '../cell.ts'
 import { CellRef } from '../cell-field.ts'
+import type { FleetViews } from '../open.ts'
 import type { Presence } from '../presence.ts'
 
 export const ModelInput = z.strictObject({
@@ -52,7 +55,7 @@ const ANSWER_MS = 15_000
 export const commandModel = async (
   act: Act,
   { cell_id, model }: z.output<typeof ModelInput>,
-  { cells, fleet, commands, actor, signal }: Context,
+  { cells, fleet, commands, actor, signal }: Context & ControlViews & EnrolmentViews & FleetViews,
 ): Promise<ModelAnswer> => {
   const cell = await cells.get(cell_id)
   if (cell === undefined || cell.revokedAt !== undefined)
@@ -71,7 +74,7 @@ export const commandModel = async (
 }
 
 const requireModel = (
-  live: ReturnType<Context['fleet']['cell']>,
+  live: ReturnType<FleetViews['fleet']['cell']>,
   cellId: string,
   model: string,
 ): void => {

@@ -3,6 +3,7 @@ import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
 import type { Cell } from '../cell.ts'
+import type { FleetViews } from '../open.ts'
 import { isPresent } from '../presence.ts'
 import {
   gpuVram,
@@ -45,7 +46,7 @@ export default defineSkill({
     cells: z.array(z.object({ cell_id: z.string(), level: Level, gpus: z.array(Gpu) })),
   }),
   toLoad: CONNECT_CELL,
-  run: (_input, { fleet }) => {
+  run: (_input, { fleet }: FleetViews) => {
     const cells = [...fleet.cells()].flatMap(viewOf)
     const alerts = cells
       .flatMap(cell => cell.gpus.map(gpu => ({ ...gpu, cell_id: cell.cell_id })))

@@ -10,10 +10,12 @@ import { NOT_TAKEN_UP } from '../../../../shared/not-taken-up.ts'
 import { nameWeights } from '../../../../shared/weights-source.ts'
 import { CAPABILITY, FIRST_CAPABILITY, NEEDS } from '../../../../shared/wire/capability.ts'
 import { type EngineReport, ModelState } from '../../../../shared/wire/telemetry.ts'
-import type { Context } from '../../../kernel/declaration/context.ts'
 import { type Cell, engineReports } from '../../cells/cell.ts'
+import type { FleetViews } from '../../cells/open.ts'
 import { isPresent } from '../../cells/presence.ts'
+import type { EnrolmentViews } from '../../enrolment/open.ts'
 import { contextInForce } from '../../routing/context-in-force.ts'
+import type { ModelViews } from '../open.ts'
 import { createUnknownError } from '../write-model.ts'
 
 export const ModelPath = z.strictObject({ model: ModelId.describe('Id of the model.') })
@@ -70,7 +72,7 @@ export const ModelDetails = z.object({
 })
 type ModelDetails = z.input<typeof ModelDetails>
 
-type Views = Pick<Context, 'catalogue' | 'models' | 'fleet'>
+type Views = Pick<FleetViews, 'fleet'> & ModelViews
 
 /** @throws ShoalError model_not_found */
 export const findEntry = ({ catalogue }: Pick<Views, 'catalogue'>, id: string): CatalogueEntry => {
@@ -188,7 +190,7 @@ const absent = (cell: Named, reason: string): CellStanding => ({
 
 /** Throws `not_found` for a cell that is not enrolled, or revoked. */
 export const requireCells = async (
-  { cells }: Pick<Context, 'cells'>,
+  { cells }: Pick<EnrolmentViews, 'cells'>,
   ids: readonly string[],
 ): Promise<void> => {
   for (const id of ids) {

@@ -3,9 +3,14 @@ import * as z from 'zod'
 import { MODEL_KINDS, ModelId, TIER_NAMES } from '../../../../shared/catalogue.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { RegisteredModel } from '../../../../shared/wire/registered-models.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { UpstreamViews } from '../../../kernel/upstreams/open.ts'
 import { CellRef } from '../../cells/cell-field.ts'
+import type { FleetViews } from '../../cells/open.ts'
+import type { EnrolmentViews } from '../../enrolment/open.ts'
 import { completeSource } from '../complete-source.ts'
+import type { ModelViews } from '../open.ts'
 import { describeModel, ModelDetails, requireCells } from './model-view.ts'
 import { settleModel } from './settle-model.ts'
 
@@ -72,7 +77,10 @@ export default defineOperation({
   }),
   output: ModelDetails,
   examples: [{ model: 'my-model', source: 'hf:org/repository/file.gguf', tier: 'free' }],
-  run: async (input, context) => {
+  run: async (
+    input,
+    context: Context & EnrolmentViews & FleetViews & ModelViews & UpstreamViews,
+  ) => {
     const { model, on, kind, tier, context_length, note, owned_by } = input
     await requireCells(context, on)
     const { unchecked, sha256 } = input

@@ -1,6 +1,9 @@
 import * as z from 'zod'
 import { ModelId } from '../../../../shared/catalogue.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { FleetViews } from '../../cells/open.ts'
+import type { ModelViews } from '../open.ts'
 import { describeModel, ModelDetails } from './model-view.ts'
 
 export default defineOperation({
@@ -20,7 +23,7 @@ export default defineOperation({
   }),
   output: ModelDetails,
   examples: [{ model: 'model-a:7b' }],
-  run: async ({ alias, model }, context) => {
+  run: async ({ alias, model }, context: Context & FleetViews & ModelViews) => {
     await context.models.change({ act: 'alias', id: alias, aliasOf: model }, context.actor)
     return describeModel(context, alias)
   },

@@ -4,8 +4,10 @@ import { isOperator } from '../../../access/keys/key.ts'
 import { modelsOfTier } from '../../../access/quota/tier-models.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { FleetViews } from '../../cells/open.ts'
 import { contextInForce } from '../../routing/context-in-force.ts'
 import type { Pool } from '../../routing/pool.ts'
+import type { ModelViews } from '../open.ts'
 import { describeModel, findOrigin, ModelOrigin } from './model-view.ts'
 
 const ModelView = z.object({
@@ -41,7 +43,7 @@ export default defineOperation({
     kind: CatalogueEntry.shape.kind.exactOptional().describe('Only models of this kind.'),
   }),
   output: z.object({ models: z.array(ModelView) }),
-  run: ({ kind }, context) => {
+  run: ({ kind }, context: Context & FleetViews & ModelViews) => {
     const { key, tenantId, catalogue, routing } = context
     const sees = key !== undefined && isOperator(key)
     return {
@@ -57,7 +59,7 @@ export default defineOperation({
 })
 
 /** A reason can name files of a cell, which clients of the API have no business with. */
-const findReason = (context: Context, id: string): string | null =>
+const findReason = (context: FleetViews & ModelViews, id: string): string | null =>
   describeModel(context, id).cells.find(({ reason }) => reason !== null)?.reason ?? null
 
 const modelView = (

@@ -4,9 +4,14 @@ import { lookUntil } from '../../../../shared/look-until.ts'
 import { NOT_TAKEN_UP } from '../../../../shared/not-taken-up.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { UpstreamViews } from '../../../kernel/upstreams/open.ts'
 import { CellRef } from '../../cells/cell-field.ts'
+import type { FleetViews } from '../../cells/open.ts'
 import { commandModel } from '../../cells/operations/model-command.ts'
+import type { ControlViews } from '../../control/open.ts'
+import type { EnrolmentViews } from '../../enrolment/open.ts'
 import { requireEgress } from '../hub.ts'
+import type { ModelViews } from '../open.ts'
 import { describeModel, findEntry, ModelDetails, ModelPath } from './model-view.ts'
 
 export default defineOperation({
@@ -26,7 +31,10 @@ export default defineOperation({
     ),
   }),
   output: ModelDetails,
-  run: async ({ model, cell_id }, context) => {
+  run: async (
+    { model, cell_id },
+    context: Context & ControlViews & EnrolmentViews & FleetViews & ModelViews & UpstreamViews,
+  ) => {
     // another coordinator may have added it a moment ago
     if (!context.catalogue.some(({ id }) => id === model)) await context.models.look()
     if (isDownloaded(findEntry(context, model))) requireEgress(context.upstreams)
@@ -47,7 +55,7 @@ const LOOK_MS = 100
 
 /** @throws ShoalError cell_unavailable when no connected cell has the model */
 const findTargets = async (
-  context: Context,
+  context: Context & FleetViews & ModelViews,
   model: string,
   cellId: string | undefined,
 ): Promise<string[]> => {

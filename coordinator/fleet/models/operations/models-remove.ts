@@ -1,5 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { FleetViews } from '../../cells/open.ts'
+import type { ModelViews } from '../open.ts'
 import { describeModel, ModelPath } from './model-view.ts'
 
 export default defineOperation({
@@ -20,7 +23,7 @@ export default defineOperation({
       .array(z.string())
       .describe('Cells that still answered requests with its weights.'),
   }),
-  run: async ({ model }, context) => {
+  run: async ({ model }, context: Context & FleetViews & ModelViews) => {
     // this coordinator may not know the model yet: whether it exists is decided in the transaction
     const isKnown = context.catalogue.some(({ id }) => id === model)
     const cells = isKnown ? describeModel(context, model).cells : []

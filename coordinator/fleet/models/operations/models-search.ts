@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { UpstreamViews } from '../../../kernel/upstreams/open.ts'
 import { findRepository, searchHub } from '../hub.ts'
 
 /** Organisation and repository, which are more than dots, and a revision. */
@@ -41,7 +43,7 @@ export default defineOperation({
   }),
   output: z.object({ models: z.array(FoundModel), files: z.array(FoundFile) }),
   examples: [{ query: 'llama 3 8b instruct' }],
-  run: async ({ query, limit }, { upstreams, signal }) => {
+  run: async ({ query, limit }, { upstreams, signal }: Context & UpstreamViews) => {
     const [, owner, repository, revision = 'main'] = REPOSITORY.exec(query) ?? []
     if (owner !== undefined && repository !== undefined) {
       const found = await findRepository(upstreams, { owner, repository, revision }, signal)

@@ -1,7 +1,10 @@
 import * as z from 'zod'
 import { ModelFacts } from '../../../../shared/wire/model-facts.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { FleetViews } from '../../cells/open.ts'
 import { findModelFacts } from '../../questions/ask-model-facts.ts'
+import type { ModelViews } from '../open.ts'
 import { describeModel, ModelDetails, ModelPath } from './model-view.ts'
 
 export default defineOperation({
@@ -23,7 +26,7 @@ export default defineOperation({
       'Architecture, quantisation, context, licence and template; null while no cell can read it.',
     ),
   }),
-  run: async ({ model, file, template }, context) => {
+  run: async ({ model, file, template }, context: Context & FleetViews & ModelViews) => {
     const details = describeModel(context, model)
     const { fleet, signal } = context
     const facts = file ? await findModelFacts(fleet.cells(), model, signal) : null

@@ -3,7 +3,9 @@ import { lookUntil } from '../../../../shared/look-until.ts'
 import { NOT_TAKEN_UP } from '../../../../shared/not-taken-up.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { engineReports } from '../../cells/cell.ts'
+import type { FleetViews } from '../../cells/open.ts'
 import { isPresent } from '../../cells/presence.ts'
+import type { ModelViews } from '../open.ts'
 import { describeModel } from './model-view.ts'
 
 type Standing = Pick<
@@ -23,7 +25,10 @@ const COLD_MS = 3000
  *
  * @throws ShoalError invalid_request
  */
-export const settleModel = async (context: Context, id: string): Promise<void> => {
+export const settleModel = async (
+  context: Context & FleetViews & ModelViews,
+  id: string,
+): Promise<void> => {
   const look = async (waitedMs: number) => {
     const { cells, weights } = describeModel(context, id)
     const isFile = weights.startsWith('/')
@@ -62,7 +67,11 @@ export const judgeStandings = (
 const canOpen = ({ state, memory_bytes }: Standing): boolean =>
   state === 'ready' || (state === 'cold' && memory_bytes !== null)
 
-const refuse = async (context: Context, id: string, cells: readonly Standing[]): Promise<void> => {
+const refuse = async (
+  context: Context & FleetViews & ModelViews,
+  id: string,
+  cells: readonly Standing[],
+): Promise<void> => {
   await context.models.change({ act: 'remove', id }, context.actor)
   // what they report of it now must not be taken for a report of the next try
   await lookWithin(context, async () => (isReported(context, id) ? undefined : 'forgotten'))
@@ -72,7 +81,7 @@ const refuse = async (context: Context, id: string, cells: readonly Standing[]):
   })
 }
 
-const isReported = ({ fleet }: Pick<Context, 'fleet'>, id: string): boolean =>
+const isReported = ({ fleet }: Pick<FleetViews, 'fleet'>, id: string): boolean =>
   [...fleet.cells()].some(
     cell =>
       isPresent(cell.presence) && engineReports(cell).some(({ models }) => models.includes(id)),

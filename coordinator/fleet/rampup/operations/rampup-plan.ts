@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { RampUpViews } from '../open.ts'
 import { RAMP_UP_GATE } from '../ramp-ups.ts'
 
 export default defineOperation({
@@ -21,7 +22,7 @@ export default defineOperation({
     error_rise_percent: z.number().describe('Rise of the share of failed requests that aborts.'),
     min_requests: z.int().describe('Requests below which that share is not judged.'),
   }),
-  run: async (_input, { rampUps }) => {
+  run: async (_input, { rampUps }: RampUpViews) => {
     const { document, stages, apply_seconds, hold_seconds, error_rise_percent, min_requests } =
       await rampUps.plan()
     return {

@@ -1,9 +1,11 @@
 import * as z from 'zod'
 import { iso } from '../../../../shared/time.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { BACKUP_STATES, judgeBackups } from '../../reports/backup-standing.ts'
 import { DATABASES, DUMP_FILE } from '../backup-catalogue.ts'
+import type { BackupViews } from '../open.ts'
 
 const BackupView = z.object({
   name: z.string(),
@@ -40,7 +42,7 @@ export default defineSkill({
     unreadable: z.array(z.string()).describe('Folders whose manifest is missing or damaged.'),
     backups: z.array(BackupView).describe('Newest first.'),
   }),
-  run: async (_input, { backups, now }) => {
+  run: async (_input, { backups, now }: Context & BackupViews) => {
     const listed = await backups.list()
     const { state, remedy } = judgeBackups(listed, now())
     return {

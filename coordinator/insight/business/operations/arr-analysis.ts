@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../../shared/catalogue.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { subscriptions } from '../../registers/definitions/subscriptions.ts'
+import type { RegisterViews } from '../../registers/open.ts'
 import { dayAt } from '../months.ts'
 import { analyseRevenue } from '../revenue.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
@@ -57,7 +59,7 @@ export default defineSkill({
       )
       .describe('Oldest first; the last one is the month of `as_of`, up to that day.'),
   }),
-  run: async (_input, context) => {
+  run: async (_input, context: Context & RegisterViews) => {
     const today = dayAt(context.now())
     const found = await context.registers.readAll(subscriptions, scopeOf(context))
     return {

@@ -1,11 +1,16 @@
 import * as z from 'zod'
 import { DAY_MS, isoOrNull } from '../../../../shared/time.ts'
+import type { QuotaViews } from '../../../access/quota/open.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { costs } from '../../registers/definitions/costs.ts'
+import type { RegisterViews } from '../../registers/open.ts'
 import { analyseCosts } from '../costs.ts'
 import { measureEnergy } from '../energy.ts'
 import { dayAt } from '../months.ts'
+import type { BusinessViews } from '../open.ts'
 import { PERIOD_DAYS, tokensOf } from '../usage.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
 import { readVisibleUsage } from './tenant-facts.ts'
@@ -48,7 +53,10 @@ export default defineSkill({
       }),
     ),
   }),
-  run: async (_input, context) => {
+  run: async (
+    _input,
+    context: Context & BusinessViews & MonitorViews & QuotaViews & RegisterViews,
+  ) => {
     const scope = scopeOf(context)
     const now = context.now()
     const today = dayAt(now)

@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { candidates, STAGES } from '../../registers/definitions/candidates.ts'
+import type { RegisterViews } from '../../registers/open.ts'
 import { dayAt } from '../months.ts'
 import { analyseRecruitment } from '../recruitment.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
@@ -44,7 +46,7 @@ export default defineSkill({
       z.object({ position: z.string(), candidates: z.int(), open: z.int(), hired: z.int() }),
     ),
   }),
-  run: async (_input, context) => {
+  run: async (_input, context: Context & RegisterViews) => {
     const found = await context.registers.readAll(candidates, scopeOf(context))
     const as_of = dayAt(context.now())
     return {

@@ -1,8 +1,10 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { people } from '../../registers/definitions/people.ts'
 import { projectTasks } from '../../registers/definitions/project-tasks.ts'
+import type { RegisterViews } from '../../registers/open.ts'
 import { dayAt } from '../months.ts'
 import { analyseTeams } from '../team.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
@@ -35,7 +37,7 @@ export default defineSkill({
     turnover_12_months_percent: z.number().nullable(),
     teams: z.array(z.object({ team: z.string(), ...Figures })),
   }),
-  run: async (_input, context) => {
+  run: async (_input, context: Context & RegisterViews) => {
     const scope = scopeOf(context)
     const today = dayAt(context.now())
     const staff = await context.registers.readAll(people, scope)

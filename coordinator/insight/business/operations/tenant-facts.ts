@@ -1,7 +1,10 @@
 import { actsFor } from '../../../access/keys/key.ts'
+import type { PeopleViews } from '../../../access/people/open.ts'
+import type { QuotaViews } from '../../../access/quota/open.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { subscriptions } from '../../registers/definitions/subscriptions.ts'
+import type { RegisterViews } from '../../registers/open.ts'
 import { scoreHealth } from '../health.ts'
 import { dayAt } from '../months.ts'
 import type { Subscription } from '../revenue.ts'
@@ -12,7 +15,7 @@ import { countOutcomes, readTenantUsage } from '../usage.ts'
  * usage of the tenant that it names, because any operator may write one.
  */
 export const readVisibleUsage = async (
-  { usage, key }: Pick<Context, 'usage' | 'key'>,
+  { usage, key }: Pick<Context, 'key'> & Pick<QuotaViews, 'usage'>,
   now: number,
   periodsAgo = 0,
 ): ReturnType<typeof readTenantUsage> => {
@@ -24,7 +27,9 @@ export const readVisibleUsage = async (
  * Subscriptions of the tenants that the caller's tenant keeps records of, and usage of those that
  * its key may act for. No other tenant is shown.
  */
-export const readTenantFacts = async (context: Context) => {
+export const readTenantFacts = async (
+  context: Context & PeopleViews & QuotaViews & RegisterViews,
+) => {
   const scope = scopeOf(context)
   const now = context.now()
   const today = dayAt(now)

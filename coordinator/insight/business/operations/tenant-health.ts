@@ -1,8 +1,12 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { PeopleViews } from '../../../access/people/open.ts'
+import type { QuotaViews } from '../../../access/quota/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import type { RegisterViews } from '../../registers/open.ts'
 import { HEALTH_LEVELS } from '../health.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
 import { readTenantFacts } from './tenant-facts.ts'
@@ -30,7 +34,7 @@ export default defineSkill({
     level: z.enum(HEALTH_LEVELS).nullable(),
     reasons: z.array(z.object({ code: z.string(), points: z.int(), message: z.string() })),
   }),
-  run: async ({ tenant_id }, context) => {
+  run: async ({ tenant_id }, context: Context & PeopleViews & QuotaViews & RegisterViews) => {
     const facts = await readTenantFacts(context)
     const own = scopeOf(context).tenantId
     const tenantId = tenant_id ?? own

@@ -1,10 +1,13 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../../shared/catalogue.ts'
 import { HOUR_MS } from '../../../../shared/time.ts'
+import type { QuotaViews } from '../../../access/quota/open.ts'
 import { countRequests } from '../../../access/quota/usage-query.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { subscriptions } from '../../registers/definitions/subscriptions.ts'
+import type { RegisterViews } from '../../registers/open.ts'
 import { percentOf, roundTo } from '../money.ts'
 import { dayAt, monthOf } from '../months.ts'
 import { listStandings } from '../revenue.ts'
@@ -34,7 +37,7 @@ export default defineSkill({
     mean_duration_ms: z.number().nullable(),
     models: z.array(z.object({ model: z.string(), requests: z.int(), total_tokens: z.int() })),
   }),
-  run: async (_input, context) => {
+  run: async (_input, context: Context & QuotaViews & RegisterViews) => {
     const scope = scopeOf(context)
     const { tenantId } = scope
     const now = context.now()

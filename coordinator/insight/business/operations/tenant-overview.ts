@@ -1,7 +1,11 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../../shared/catalogue.ts'
+import type { PeopleViews } from '../../../access/people/open.ts'
+import type { QuotaViews } from '../../../access/quota/open.ts'
 import { countRequests } from '../../../access/quota/usage-query.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { RegisterViews } from '../../registers/open.ts'
 import { HEALTH_LEVELS } from '../health.ts'
 import { toEuros } from '../money.ts'
 import { listStandings } from '../revenue.ts'
@@ -40,7 +44,7 @@ export default defineSkill({
       }),
     ),
   }),
-  run: async (_input, context) => {
+  run: async (_input, context: Context & PeopleViews & QuotaViews & RegisterViews) => {
     const facts = await readTenantFacts(context)
     const standings = listStandings(facts.found.records, facts.today)
     const tenants = []

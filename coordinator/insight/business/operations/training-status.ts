@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { trainings } from '../../registers/definitions/trainings.ts'
+import type { RegisterViews } from '../../registers/open.ts'
 import { dayAt } from '../months.ts'
 import { analyseTrainings } from '../training.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
@@ -42,7 +44,7 @@ export default defineSkill({
       )
       .describe('At most 100 overdue or expired assignments.'),
   }),
-  run: async (_input, context) => {
+  run: async (_input, context: Context & RegisterViews) => {
     const today = dayAt(context.now())
     const found = await context.registers.readAll(trainings, scopeOf(context))
     return {

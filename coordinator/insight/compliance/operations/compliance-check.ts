@@ -1,5 +1,12 @@
 import * as z from 'zod'
+import type { GateViews } from '../../../access/gates/open.ts'
+import type { KeyViews } from '../../../access/keys/open.ts'
+import type { PeopleViews } from '../../../access/people/open.ts'
+import type { EnrolmentViews } from '../../../fleet/enrolment/open.ts'
+import type { AuditViews } from '../../../kernel/audit/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { ListenerViews } from '../../../kernel/tls/open.ts'
 import { FrameworkChoice, FrameworkView, reportsFor } from './framework-report.ts'
 
 export default defineSkill({
@@ -17,7 +24,16 @@ export default defineSkill({
   }),
   output: z.object({ generated_at: z.iso.datetime(), frameworks: z.array(FrameworkView) }),
   examples: [{ framework: 'eu-ai-act' }],
-  run: async ({ framework }, context) => ({
+  run: async (
+    { framework },
+    context: Context &
+      AuditViews &
+      EnrolmentViews &
+      GateViews &
+      KeyViews &
+      ListenerViews &
+      PeopleViews,
+  ) => ({
     generated_at: new Date(context.now()).toISOString(),
     frameworks: await reportsFor(framework, context),
   }),

@@ -1,6 +1,13 @@
 import * as z from 'zod'
 import { reportHtml, reportText } from '../../../access/gates/compliance/print.ts'
+import type { GateViews } from '../../../access/gates/open.ts'
+import type { KeyViews } from '../../../access/keys/open.ts'
+import type { PeopleViews } from '../../../access/people/open.ts'
+import type { EnrolmentViews } from '../../../fleet/enrolment/open.ts'
+import type { AuditViews } from '../../../kernel/audit/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { ListenerViews } from '../../../kernel/tls/open.ts'
 import { FrameworkChoice, FrameworkView, reportsFor } from './framework-report.ts'
 
 export default defineOperation({
@@ -28,7 +35,16 @@ export default defineOperation({
     text: z.string().nullable(),
   }),
   text: { body: 'text', type: 'content_type', types: ['text/html', 'text/plain'] },
-  run: async ({ framework, as }, context) => {
+  run: async (
+    { framework, as },
+    context: Context &
+      AuditViews &
+      EnrolmentViews &
+      GateViews &
+      KeyViews &
+      ListenerViews &
+      PeopleViews,
+  ) => {
     const generated_at = new Date(context.now()).toISOString()
     const frameworks = await reportsFor(framework, context)
     const base = { generated_at, frameworks }

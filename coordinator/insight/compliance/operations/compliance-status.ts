@@ -1,5 +1,12 @@
 import * as z from 'zod'
+import type { GateViews } from '../../../access/gates/open.ts'
+import type { KeyViews } from '../../../access/keys/open.ts'
+import type { PeopleViews } from '../../../access/people/open.ts'
+import type { EnrolmentViews } from '../../../fleet/enrolment/open.ts'
+import type { AuditViews } from '../../../kernel/audit/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { ListenerViews } from '../../../kernel/tls/open.ts'
 import { FrameworkView, reportsFor } from './framework-report.ts'
 
 export default defineSkill({
@@ -21,7 +28,16 @@ export default defineSkill({
       }),
     ),
   }),
-  run: async (_input, context) => ({
+  run: async (
+    _input,
+    context: Context &
+      AuditViews &
+      EnrolmentViews &
+      GateViews &
+      KeyViews &
+      ListenerViews &
+      PeopleViews,
+  ) => ({
     generated_at: new Date(context.now()).toISOString(),
     frameworks: (await reportsFor('all', context)).map(
       ({ framework, title, counts, controls }) => ({

@@ -6,8 +6,14 @@ import {
   complianceReport,
   type FrameworkReport,
 } from '../../../access/gates/compliance/report.ts'
+import type { GateViews } from '../../../access/gates/open.ts'
 import { gatherFacts } from '../../../access/gates/operations/policy/governance-facts.ts'
+import type { KeyViews } from '../../../access/keys/open.ts'
+import type { PeopleViews } from '../../../access/people/open.ts'
+import type { EnrolmentViews } from '../../../fleet/enrolment/open.ts'
+import type { AuditViews } from '../../../kernel/audit/open.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
+import type { ListenerViews } from '../../../kernel/tls/open.ts'
 
 export const FrameworkChoice = z.enum([...FRAMEWORK_IDS, 'all'])
 
@@ -38,7 +44,13 @@ export const FrameworkView = z.object({
 /** Reports of one framework or of all, from the current state. */
 export const reportsFor = async (
   choice: FrameworkId | 'all',
-  context: Context,
+  context: Context &
+    AuditViews &
+    EnrolmentViews &
+    GateViews &
+    KeyViews &
+    ListenerViews &
+    PeopleViews,
 ): Promise<FrameworkReport[]> => {
   const checks = runChecks(await gatherFacts(context))
   const wanted = choice === 'all' ? FRAMEWORK_IDS : [choice]

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { KnowledgeViews } from '../open.ts'
 import { answerLayerQuery } from './graph/answer-layer-query.ts'
 import { LayerAnswer, LayerQuestion } from './graph/layer-question.ts'
 
@@ -24,5 +26,5 @@ export default defineSkill({
     { query_type: 'owner', target_id: 'action:release.minor' },
     { query_type: 'stats' },
   ],
-  run: (question, context) => answerLayerQuery(question, context),
+  run: (question, context: Context & KnowledgeViews) => answerLayerQuery(question, context),
 })

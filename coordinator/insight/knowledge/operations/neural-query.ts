@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { KnowledgeViews } from '../open.ts'
 import { ActivationView, activateFor, Hops } from './graph/activation-view.ts'
 import { NodeId } from './graph/graph-view.ts'
 
@@ -30,7 +32,7 @@ export default defineSkill({
   }),
   output: ActivationView,
   examples: [{ query: 'approval of a release' }, { seed: 'gate:gate.minor-release-approve' }],
-  run: ({ seed, hops, query }, context) => {
+  run: ({ seed, hops, query }, context: Context & KnowledgeViews) => {
     if (seed === undefined && query === undefined)
       throw new ShoalError('invalid_request', 'give a node in seed or a text in query', {
         param: 'query',

@@ -3,6 +3,8 @@ import { ShoalError } from '../../../../shared/errors.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { EmbeddingViews } from '../embeddings.ts'
+import type { KnowledgeViews } from '../open.ts'
 import { type ConceptMatch, listNodesInDomain, translateConcept } from '../translate.ts'
 import { AsOf, graphFor, NodeView, nodeViewOf, round } from './graph/graph-view.ts'
 
@@ -57,7 +59,10 @@ export default defineSkill({
     { concept: 'who may approve', target_domain: 'governance', top_k: 3 },
   ],
   toLoad: 'concepts of the domain: `shoal graph import`; docs/knowledge.md',
-  run: async ({ concept, target_domain, top_k }, context) => {
+  run: async (
+    { concept, target_domain, top_k },
+    context: Context & EmbeddingViews & KnowledgeViews,
+  ) => {
     const { graph, as_of } = await graphFor(context)
     if (listNodesInDomain(graph, target_domain).length === 0) {
       const domains = graph.graph.mapNodes((_id, { node }) => node.layer)
@@ -86,7 +91,13 @@ export default defineSkill({
 })
 
 /** Embeds with a model that the key may use; without one, or when it fails, the reason is kept. */
-const createEmbed = ({ embeddings, key, tenantId, requestId, signal }: Context) => {
+const createEmbed = ({
+  embeddings,
+  key,
+  tenantId,
+  requestId,
+  signal,
+}: Context & EmbeddingViews) => {
   let reason: string | null = null
   const embed = async (texts: readonly string[]) => {
     const model = key && embeddings.find(key)

@@ -1,7 +1,20 @@
 import * as z from 'zod'
 import { iso } from '../../../../shared/time.ts'
+import type { GateViews } from '../../../access/gates/open.ts'
+import type { PeopleViews } from '../../../access/people/open.ts'
+import type { CallViews } from '../../../calls/invoke/call-views.ts'
+import type { DeviceViews } from '../../../devices/inventory/open.ts'
+import type { RegistryViews } from '../../../discovery/registry/open-registry.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { ReplicaViews } from '../../../fleet/cells/replica-states.ts'
+import type { ModelViews } from '../../../fleet/models/open.ts'
+import type { AuditViews } from '../../../kernel/audit/open.ts'
+import type { VitalViews } from '../../../kernel/base/vitals.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { QueueViews } from '../../../kernel/queue/open.ts'
 import {
   ASPECTS,
   Current,
@@ -52,7 +65,22 @@ export default defineSkill({
     tenants: TenantAspect.nullable(),
   }),
   examples: ASPECTS.map(aspect => ({ aspect })),
-  run: async ({ aspect }, context) => {
+  run: async (
+    { aspect },
+    context: Context &
+      AuditViews &
+      CallViews &
+      DeviceViews &
+      FleetViews &
+      GateViews &
+      ModelViews &
+      MonitorViews &
+      PeopleViews &
+      QueueViews &
+      RegistryViews &
+      ReplicaViews &
+      VitalViews,
+  ) => {
     const answer = (things: number, part: object, to_load: string) => ({
       aspect,
       generated_at: iso(context.now()),

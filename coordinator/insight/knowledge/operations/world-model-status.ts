@@ -1,9 +1,12 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
+import type { EmbeddingViews } from '../embeddings.ts'
 import { LAYER_LIMITS } from '../layer-store.ts'
 import { MAX_LEARNED } from '../learning-store.ts'
+import type { KnowledgeViews } from '../open.ts'
 import { computeGraphStats } from '../queries/graph-stats.ts'
 import { AsOf, graphFor } from './graph/graph-view.ts'
 
@@ -45,7 +48,7 @@ export default defineSkill({
   }),
   examples: [{}],
   toLoad: CONNECT_CELL,
-  run: async (_input, context) => {
+  run: async (_input, context: Context & EmbeddingViews & KnowledgeViews) => {
     const { tenantId, graph, as_of } = await graphFor(context)
     const { nodes, edges, orphans, unresolvedEdges, layers } = computeGraphStats(graph)
     const imported = await context.knowledge.listLayers(tenantId)

@@ -1,6 +1,9 @@
 import * as z from 'zod'
+import type { QuotaViews } from '../../../access/quota/open.ts'
 import { countRequests } from '../../../access/quota/usage-query.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
 import { engineReports } from '../../../fleet/cells/cell.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
 import { isPresent } from '../../../fleet/cells/presence.ts'
 import { freeBytesOf } from '../../../fleet/routing/placement.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
@@ -62,7 +65,7 @@ export default defineSkill({
     }),
   }),
   toLoad: CONNECT_CELL,
-  run: async (_input, context) => {
+  run: async (_input, context: Context & FleetViews & MonitorViews & QuotaViews) => {
     const { current } = comparePeriods(context.now())
     const [cells, lines] = await Promise.all([
       observeCells(context, current.from),
@@ -111,7 +114,10 @@ const MAX_CELLS = 200
 
 const METRICS = ['slots_busy_percent', 'gpu_percent', 'queued'] as const
 
-const observeCells = async ({ fleet, monitor }: Context, from: number): Promise<ObservedCell[]> => {
+const observeCells = async (
+  { fleet, monitor }: FleetViews & MonitorViews,
+  from: number,
+): Promise<ObservedCell[]> => {
   const present = [...fleet.cells()].filter(cell => isPresent(cell.presence)).slice(0, MAX_CELLS)
   const ids = present.map(({ id }) => id)
   const summaries = await summariseCells(monitor, ids, METRICS, from)

@@ -1,8 +1,17 @@
 import * as z from 'zod'
+import type { KeyViews } from '../../../access/keys/open.ts'
+import type { QuotaViews } from '../../../access/quota/open.ts'
+import type { FlowViews } from '../../../agents/flows/open.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { ControlViews } from '../../../fleet/control/open.ts'
+import type { EnrolmentViews } from '../../../fleet/enrolment/open.ts'
+import type { ModelViews } from '../../../fleet/models/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
+import type { RegisterViews } from '../../registers/open.ts'
 import { DRIFT_CLASSES, DRIFT_KINDS, scanDrift } from '../../reports/drift.ts'
 import { computePercent } from '../../reports/service-figures.ts'
 import { gatherDriftFacts } from '../drift-facts.ts'
@@ -35,7 +44,18 @@ export default defineSkill({
     ),
   }),
   toLoad: CONNECT_CELL,
-  run: async (_input, context) => {
+  run: async (
+    _input,
+    context: Context &
+      ControlViews &
+      EnrolmentViews &
+      FleetViews &
+      FlowViews &
+      KeyViews &
+      ModelViews &
+      QuotaViews &
+      RegisterViews,
+  ) => {
     const { facts, isExample } = await gatherDriftFacts(context)
     const items = scanDrift(facts)
     const counts = { LEGIT: 0, CRUFT: 0, PEARL: 0, LIVE_SHIM: 0 }

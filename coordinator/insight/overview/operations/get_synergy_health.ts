@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { FlowViews } from '../../../agents/flows/open.ts'
 import { RUN_STATES } from '../../../agents/flows/run.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
@@ -27,7 +29,7 @@ export default defineSkill({
       }),
     ),
   }),
-  run: async (_input, context) => {
+  run: async (_input, context: Context & FlowViews) => {
     const { flows } = context
     const counts = (await flows.count(scopeOf(context).tenantId)).filter(
       ({ synergyId }) => synergyId !== null,

@@ -1,11 +1,24 @@
 import * as z from 'zod'
 import { iso } from '../../../../shared/time.ts'
+import type { GateViews } from '../../../access/gates/open.ts'
+import type { QuotaViews } from '../../../access/quota/open.ts'
+import type { FlowViews } from '../../../agents/flows/open.ts'
 import { DIAGNOSIS_RESULTS, worstResult } from '../../../fleet/alerts/diagnosis.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { ReplicaViews } from '../../../fleet/cells/replica-states.ts'
+import type { EnrolmentViews } from '../../../fleet/enrolment/open.ts'
+import type { ModelViews } from '../../../fleet/models/open.ts'
+import type { VitalViews } from '../../../kernel/base/vitals.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
+import type { QueueViews } from '../../../kernel/queue/open.ts'
+import type { BackupViews } from '../../backup/open.ts'
 import { BACKUP_STATES } from '../../reports/backup-standing.ts'
+import type { ServiceViews } from '../../services/open.ts'
 import { AlertOverview, GateOverview, readDay } from '../day-overview.ts'
 import { FleetOverview, QueueOverview } from '../fleet-overview.ts'
 import { PeriodView, ServiceView, serviceViewOf, viewPeriod } from '../service-view.ts'
@@ -44,7 +57,22 @@ export default defineSkill({
     }),
   }),
   toLoad: CONNECT_CELL,
-  run: async (_input, context) => {
+  run: async (
+    _input,
+    context: Context &
+      BackupViews &
+      EnrolmentViews &
+      FleetViews &
+      FlowViews &
+      GateViews &
+      ModelViews &
+      MonitorViews &
+      QueueViews &
+      QuotaViews &
+      ReplicaViews &
+      ServiceViews &
+      VitalViews,
+  ) => {
     const day = await readDay(context)
     const { fleet, queue, gates, alerts, backups, period } = day
     const newest = backups.newest?.manifest

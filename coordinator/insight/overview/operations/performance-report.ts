@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { QuotaViews } from '../../../access/quota/open.ts'
 import type { UsageLine } from '../../../access/quota/usage-query.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
@@ -51,7 +53,7 @@ export default defineSkill({
     ),
   }),
   toLoad: USE_MODEL,
-  run: async (_input, context) => {
+  run: async (_input, context: Context & QuotaViews) => {
     const { tenantId } = scopeOf(context)
     const { current, previous } = comparePeriods(context.now())
     const read = (period: typeof current, groupBy: readonly 'model'[]) =>

@@ -1,8 +1,15 @@
 import * as z from 'zod'
+import type { GateViews } from '../../../access/gates/open.ts'
+import type { QuotaViews } from '../../../access/quota/open.ts'
+import type { CallHourViews } from '../../../calls/invoke/open-call-hours.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { USE_MODEL } from '../../../kernel/declaration/to-load.ts'
+import type { QueueViews } from '../../../kernel/queue/open.ts'
 import { comparePeriods } from '../../reports/period.ts'
 import { INDICATOR_RESULTS, rateQuality } from '../../reports/quality.ts'
 import { gatherQualityFacts } from '../quality-facts.ts'
@@ -40,7 +47,16 @@ export default defineSkill({
     ),
   }),
   toLoad: USE_MODEL,
-  run: async (_input, context) => {
+  run: async (
+    _input,
+    context: Context &
+      CallHourViews &
+      FleetViews &
+      GateViews &
+      MonitorViews &
+      QueueViews &
+      QuotaViews,
+  ) => {
     const { current } = comparePeriods(context.now())
     const indicators = rateQuality(await gatherQualityFacts(context, current))
     const counts = { pass: 0, warn: 0, fail: 0, unknown: 0 }

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { starterOf } from '../../../agents/flows/operations/starter.ts'
+import type { RampUpViews } from '../../../fleet/rampup/open.ts'
 import type { RampUpPlan } from '../../../fleet/rampup/ramp-up.ts'
 import { RAMP_UP_GATE } from '../../../fleet/rampup/ramp-ups.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
@@ -28,7 +30,7 @@ export default defineSkill({
     data_state: DataState.describe('`empty`: nothing was started; configure `rampup` and start.'),
   }),
   toLoad: '`rampup` in the configuration of the coordinator, and a start; docs/flows.md',
-  plan: async ({ action }, { rampUps }) => {
+  plan: async ({ action }, { rampUps }: RampUpViews) => {
     if (action !== 'start') return { plan: { action }, summary: action }
     const plan = await rampUps.plan()
     const { stages, hold_seconds } = plan
@@ -41,7 +43,7 @@ export default defineSkill({
       summary: `Roll settings out to ${cells} cells in ${stages.length} stages, each watched for ${hold_seconds} s.`,
     }
   },
-  run: async ({ action, plan }: Plan, context, approval) => {
+  run: async ({ action, plan }: Plan, context: Context & RampUpViews, approval) => {
     const { rampUps } = context
     const { tenantId } = scopeOf(context)
     if (plan !== undefined && approval !== undefined) {

@@ -1,5 +1,11 @@
 import * as z from 'zod'
 import { DIAGNOSIS_RESULTS, diagnose, worstResult } from '../../../fleet/alerts/diagnosis.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { ReplicaViews } from '../../../fleet/cells/replica-states.ts'
+import type { EnrolmentViews } from '../../../fleet/enrolment/open.ts'
+import type { ModelViews } from '../../../fleet/models/open.ts'
+import type { VitalViews } from '../../../kernel/base/vitals.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { observeSelf } from '../observe-self.ts'
 
@@ -26,7 +32,10 @@ export default defineSkill({
       }),
     ),
   }),
-  run: async (_input, context) => {
+  run: async (
+    _input,
+    context: EnrolmentViews & FleetViews & ModelViews & MonitorViews & ReplicaViews & VitalViews,
+  ) => {
     const checks = diagnose(await observeSelf(context))
     return {
       result: worstResult(checks.map(({ result }) => result)),

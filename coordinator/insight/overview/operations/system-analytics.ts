@@ -1,6 +1,10 @@
 import * as z from 'zod'
 import { iso } from '../../../../shared/time.ts'
+import type { QuotaViews } from '../../../access/quota/open.ts'
 import { countRequests } from '../../../access/quota/usage-query.ts'
+import type { CallHourViews } from '../../../calls/invoke/open-call-hours.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
@@ -62,7 +66,10 @@ export default defineSkill({
       .describe('Load by the series of each cell; at most 200 cells.'),
   }),
   toLoad: CONNECT_CELL,
-  run: async (_input, context) => {
+  run: async (
+    _input,
+    context: Context & CallHourViews & FleetViews & MonitorViews & QuotaViews,
+  ) => {
     const scope = scopeOf(context)
     const { current } = comparePeriods(context.now())
     const [[total], hours, calls, cells] = await Promise.all([
@@ -92,7 +99,7 @@ export default defineSkill({
   },
 })
 
-const readCells = async ({ fleet, monitor }: Context, { from }: Period) => {
+const readCells = async ({ fleet, monitor }: FleetViews & MonitorViews, { from }: Period) => {
   const presences = [...fleet.cells()]
     .slice(0, MAX_CELLS)
     .map(each => [each.id, each.presence] as const)

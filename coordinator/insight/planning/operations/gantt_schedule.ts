@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { nextTurn, systemRuntime } from '../../../../shared/runtime.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { drawGanttSvg } from '../gantt-svg.ts'
+import type { PlanningViews } from '../open.ts'
 import { requireBoundedWork, SCHEDULE_FIELDS } from './schedule-input.ts'
 import { planSchedule, SCHEDULE_VIEW } from './schedule-view.ts'
 
@@ -55,7 +57,7 @@ export default defineSkill({
       ],
     },
   ],
-  run: async (input, context) => {
+  run: async (input, context: Context & PlanningViews) => {
     const { schedule, view } = await planSchedule(input, context)
     if (input.as === 'json') return { ...view, content_type: null, svg: null }
     const tasks = input.tasks.map(({ id, name, complete_percent: completePercent }) => ({

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { nextTurn, systemRuntime } from '../../../../shared/runtime.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
+import type { PlanningViews } from '../open.ts'
 import { createSchedule, type Schedule } from '../schedule.ts'
 import { PERCENTILES, type SimulationResult } from '../simulate.ts'
 import { deviationDays, expectedDays, normalCdf, type ThreePoint } from '../three-point.ts'
@@ -78,7 +79,7 @@ const ScheduleView = z.object(SCHEDULE_VIEW)
 type ScheduleView = z.input<typeof ScheduleView>
 
 /** Parts of a call that a schedule needs. */
-type PlanningContext = Pick<Context, 'simulations' | 'signal' | 'key'>
+type PlanningContext = Pick<Context, 'key' | 'signal'> & PlanningViews
 
 /**
  * Schedules the tasks and simulates them where they have ranges. Each step takes a turn of the

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { computeEarnedCost, computePlannedCost, sumCosts } from '../costs.ts'
+import type { PlanningViews } from '../open.ts'
 import type { Schedule } from '../schedule.ts'
 import { Costs, type PricedLine, priceCosts } from './cost-input.ts'
 import { COST_VIEW, cents, viewCosts } from './cost-view.ts'
@@ -87,7 +89,7 @@ export default defineSkill({
       ac: 26_000,
     },
   ],
-  run: async (input, context) => {
+  run: async (input, context: Context & PlanningViews) => {
     const lines = priceCosts(input.costs, input.tasks)
     const { schedule, view } = await planSchedule(input, context)
     const contingency = input.costs.contingency_percent / 100

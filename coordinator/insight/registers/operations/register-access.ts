@@ -19,7 +19,7 @@ export const Revision = z
 /** The register and the tenant of a call. Throws `not_found`, and `forbidden` without its roles. */
 export const openRegister = (
   id: string,
-  { key, tenantId }: Pick<Context, 'key' | 'tenantId'>,
+  { key, tenantId }: Pick<Context, 'tenantId' | 'key'>,
 ): { register: Register; scope: { tenantId: string } } => {
   const register = findRegister(id)
   if (register === undefined) {

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { RegisterViews } from '../open.ts'
 import { RecordView, viewRecord } from './record-view.ts'
 import { openRegister, RecordKey, RegisterName, Revision } from './register-access.ts'
 
@@ -13,7 +15,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({ register: RegisterName, record_id: RecordKey, revision: Revision }),
   output: RecordView,
-  run: async ({ register: name, record_id, revision }, context) => {
+  run: async ({ register: name, record_id, revision }, context: Context & RegisterViews) => {
     const { register, scope } = openRegister(name, context)
     const { registers, actor: by } = context
     return viewRecord(await registers.delete(register, record_id, { ...scope, by, revision }))

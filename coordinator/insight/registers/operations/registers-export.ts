@@ -1,8 +1,10 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { pageLimit } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { FORMAT_TYPES } from '../files/file-format.ts'
 import { EXPORT_FORMATS, formatRecords } from '../files/format-records.ts'
+import type { RegisterViews } from '../open.ts'
 import { openRegister, RecordKey, RegisterName } from './register-access.ts'
 
 export default defineOperation({
@@ -32,7 +34,7 @@ export default defineOperation({
     types: EXPORT_FORMATS.map(format => FORMAT_TYPES[format]),
     next: { field: 'next', input: 'after' },
   },
-  run: async ({ register: name, as: format, after, limit }, context) => {
+  run: async ({ register: name, as: format, after, limit }, context: Context & RegisterViews) => {
     const { register, scope } = openRegister(name, context)
     const { records, next } = await context.registers.page(register, scope, { after, limit })
     const isFirst = after === undefined

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { FORMAT_TYPES, formatOfType } from '../files/file-format.ts'
+import type { RegisterViews } from '../open.ts'
 import { openRegister, RegisterName } from './register-access.ts'
 
 export default defineOperation({
@@ -41,7 +43,7 @@ export default defineOperation({
   }),
   /** As the refusal of the import itself: 65, invalid data. */
   success: { field: 'is_valid', codes: { true: 0, false: 65 } },
-  run: async ({ register: name, mode, dry_run }, context) => {
+  run: async ({ register: name, mode, dry_run }, context: Context & RegisterViews) => {
     const { register, scope } = openRegister(name, context)
     const { registers, actor: by, signal, upload } = context
     const format = formatOfType(upload?.type ?? '')

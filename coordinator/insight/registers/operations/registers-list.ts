@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { pageLimit } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { RegisterViews } from '../open.ts'
 import { RecordView, viewRecord } from './record-view.ts'
 import { openRegister, RecordKey, RegisterName } from './register-access.ts'
 
@@ -23,7 +25,7 @@ export default defineOperation({
     records: z.array(RecordView),
     next: z.string().nullable(),
   }),
-  run: async ({ register: name, after, limit }, context) => {
+  run: async ({ register: name, after, limit }, context: Context & RegisterViews) => {
     const { register, scope } = openRegister(name, context)
     const { registers } = context
     const { records, next } = await registers.page(register, scope, { after, limit })

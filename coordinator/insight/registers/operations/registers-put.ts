@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { limitJson } from '../../../kernel/declaration/bounded-json.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { RegisterViews } from '../open.ts'
 import { RecordView, viewRecord } from './record-view.ts'
 import { openRegister, parseRecord, RecordKey, RegisterName, Revision } from './register-access.ts'
 
@@ -29,7 +31,10 @@ export default defineOperation({
       .describe('Records of the example organisation, which the first own record removes.'),
   }),
   examples: [{ record: { name: 'Portal', kind: 'http', url: 'https://portal.example' } }],
-  run: async ({ register: name, record_id, record, revision }, context) => {
+  run: async (
+    { register: name, record_id, record, revision },
+    context: Context & RegisterViews,
+  ) => {
     const { register, scope } = openRegister(name, context)
     const { registers, actor: by } = context
     const parsed = parseRecord(register, record_id, record)

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { RegisterViews } from '../open.ts'
 import { RecordView, viewRecord } from './record-view.ts'
 import { openRegister, RecordKey, RegisterName } from './register-access.ts'
 
@@ -13,7 +15,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({ register: RegisterName, record_id: RecordKey }),
   output: RecordView,
-  run: async ({ register: name, record_id }, context) => {
+  run: async ({ register: name, record_id }, context: Context & RegisterViews) => {
     const { register, scope } = openRegister(name, context)
     return viewRecord(await context.registers.get(register, record_id, scope))
   },

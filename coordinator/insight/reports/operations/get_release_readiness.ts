@@ -1,12 +1,28 @@
 import * as z from 'zod'
+import type { GateViews } from '../../../access/gates/open.ts'
 import { gatherFacts } from '../../../access/gates/operations/policy/governance-facts.ts'
+import type { KeyViews } from '../../../access/keys/open.ts'
+import type { PeopleViews } from '../../../access/people/open.ts'
+import type { QuotaViews } from '../../../access/quota/open.ts'
+import type { CallHourViews } from '../../../calls/invoke/open-call-hours.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { ReplicaViews } from '../../../fleet/cells/replica-states.ts'
+import type { EnrolmentViews } from '../../../fleet/enrolment/open.ts'
+import type { ModelViews } from '../../../fleet/models/open.ts'
+import type { AuditViews } from '../../../kernel/audit/open.ts'
+import type { VitalViews } from '../../../kernel/base/vitals.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import type { QueueViews } from '../../../kernel/queue/open.ts'
+import type { ListenerViews } from '../../../kernel/tls/open.ts'
+import type { BackupViews } from '../../backup/open.ts'
 import { gatherGapFacts } from '../../overview/gap-facts.ts'
 import { observeSelf } from '../../overview/observe-self.ts'
 import { gatherQualityFacts } from '../../overview/quality-facts.ts'
+import type { ReportViews } from '../open.ts'
 import { comparePeriods } from '../period.ts'
 import { CHANNELS, judgeBlocks } from '../release.ts'
 import { type ReleaseFacts, runReleaseChecks } from '../release-checks.ts'
@@ -43,7 +59,26 @@ export default defineSkill({
       }),
     ),
   }),
-  run: async (_input, context) => {
+  run: async (
+    _input,
+    context: Context &
+      AuditViews &
+      BackupViews &
+      CallHourViews &
+      EnrolmentViews &
+      FleetViews &
+      GateViews &
+      KeyViews &
+      ListenerViews &
+      ModelViews &
+      MonitorViews &
+      PeopleViews &
+      QueueViews &
+      QuotaViews &
+      ReplicaViews &
+      ReportViews &
+      VitalViews,
+  ) => {
     const blocks = judgeBlocks(
       runReleaseChecks(await gatherReleaseFacts(context)),
       context.releaseRecords,
@@ -71,7 +106,24 @@ const countStates = (blocks: Blocks): z.input<typeof Counts> => {
   return counts
 }
 
-const gatherReleaseFacts = async (context: Context): Promise<ReleaseFacts> => {
+const gatherReleaseFacts = async (
+  context: Context &
+    AuditViews &
+    BackupViews &
+    CallHourViews &
+    EnrolmentViews &
+    FleetViews &
+    GateViews &
+    KeyViews &
+    ListenerViews &
+    ModelViews &
+    MonitorViews &
+    PeopleViews &
+    QueueViews &
+    QuotaViews &
+    ReplicaViews &
+    VitalViews,
+): Promise<ReleaseFacts> => {
   const { current } = comparePeriods(context.now())
   const [observations, governance, gaps, quality] = await Promise.all([
     observeSelf(context),

@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { FlowViews } from '../../../agents/flows/open.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { ServiceViews } from '../open.ts'
 import { SERVICE_IDS, type ServiceHealth } from '../services.ts'
 import { HealthView, healthViewOf } from './health-view.ts'
 import { notifyDown } from './notify-down.ts'
@@ -51,7 +53,10 @@ export default defineSkill({
     }),
   }),
   toLoad: '`services` in the configuration of the coordinator; docs/flows.md',
-  run: async ({ service_id, deep_check, notify_on_down, dry_run }, context) => {
+  run: async (
+    { service_id, deep_check, notify_on_down, dry_run },
+    context: Context & FlowViews & ServiceViews,
+  ) => {
     const { services, signal } = context
     const health = await services.check(service_id, { isDeep: deep_check }, signal)
     const state = dry_run && health.state === 'down' ? 'dry_run' : repairStateOf(health, context)
@@ -74,7 +79,7 @@ export default defineSkill({
 
 const repairStateOf = (
   { serviceId, state }: ServiceHealth,
-  { services }: Pick<Context, 'services'>,
+  { services }: Pick<ServiceViews, 'services'>,
 ): (typeof REPAIRS)[number] => {
   if (state !== 'down') return 'not_needed'
   return services.repairUrl(serviceId) === undefined ? 'not_configured' : 'started'

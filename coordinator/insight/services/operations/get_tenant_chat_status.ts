@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { actsFor } from '../../../access/keys/key.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import type { ServiceViews } from '../open.ts'
 
 export default defineSkill({
   id: 'get_tenant_chat_status',
@@ -34,7 +36,7 @@ export default defineSkill({
     ),
   }),
   toLoad: '`chat_servers` in the configuration of the coordinator; docs/flows.md',
-  run: async (_input, { chatServers, key, signal }) => {
+  run: async (_input, { chatServers, key, signal }: Context & ServiceViews) => {
     const tenants = chatServers
       .tenants()
       .filter(tenant => key !== undefined && actsFor(key, tenant))

@@ -1,6 +1,7 @@
 import { DAY_MS } from '../../../../shared/time.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import type { ServiceViews } from '../open.ts'
 import { incidentIdOf, type ServiceHealth } from '../services.ts'
 import type { StartedRepair } from './start-repair.ts'
 
@@ -10,7 +11,7 @@ import type { StartedRepair } from './start-repair.ts'
  */
 export const notifyDown = (
   { serviceId, reason = 'down' }: ServiceHealth,
-  context: Context,
+  context: Context & ServiceViews,
   repair: StartedRepair | undefined,
 ): Promise<string[]> => {
   const { tenantId } = scopeOf(context)

@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import type { ServiceViews } from '../open.ts'
 import type { RepairPlan } from '../service-repair.ts'
 import { incidentIdOf, SERVICE_IDS, type ServiceHealth } from '../services.ts'
 import { HealthView, healthViewOf } from './health-view.ts'
@@ -41,7 +43,7 @@ export default defineSkill({
     field: 'repair',
     codes: { queued: 0, not_needed: 0, unknown: 69, not_configured: 69 },
   },
-  plan: async ({ service_id, ...input }, { services, signal }) => {
+  plan: async ({ service_id, ...input }, { services, signal }: Context & ServiceViews) => {
     const serviceId = SERVICE_IDS.find(id => id === service_id)
     if (serviceId === undefined) throw createUnknownError(service_id)
     const health = await services.check(serviceId, { isDeep: false }, signal)
@@ -67,7 +69,7 @@ export default defineSkill({
       evidence: health.checks.map(evidenceOf),
     }
   },
-  run: async ({ health, repair, covers }: Plan, context, approval) => {
+  run: async ({ health, repair, covers }: Plan, context: Context & ServiceViews, approval) => {
     const { tenantId } = scopeOf(context)
     const jobId = await approval?.use(trx => context.repairs.addWithin(trx, covers, tenantId))
     context.repairs.wake()

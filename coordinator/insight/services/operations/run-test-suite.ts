@@ -1,9 +1,10 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { systemRuntime } from '../../../../shared/runtime.ts'
+import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { REALMS } from '../services.ts'
-import { listCases, SCENARIOS } from './test-suite.ts'
+import { listCases, SCENARIOS, type SuiteViews } from './test-suite.ts'
 
 const SCOPES = ['smoke', 'auth', 'magic', 'all'] as const
 const REALM = /^[\w.-]{1,64}$/
@@ -55,7 +56,7 @@ export default defineSkill({
     cases: z.array(Done),
   }),
   success: { field: 'failed', codes: { 0: 0, '*': 1 } },
-  run: async ({ scenario, scope, realms, dry_run }, context) => {
+  run: async ({ scenario, scope, realms, dry_run }, context: Context & SuiteViews) => {
     const cases = listCases(scenario, parseRealms(realms), context).filter(
       each => scope === 'all' || each.scope === scope,
     )

@@ -1,6 +1,7 @@
 import { lookUntil } from '../../../../shared/look-until.ts'
 import { HOUR_MS } from '../../../../shared/time.ts'
 import { REPAIR_FLOW } from '../../../agents/flows/flow.ts'
+import type { FlowViews } from '../../../agents/flows/open.ts'
 import { starterOf } from '../../../agents/flows/operations/starter.ts'
 import type { FlowRun } from '../../../agents/flows/run.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
@@ -24,7 +25,7 @@ export interface StartedRepair {
  */
 export const startRepair = async (
   { serviceId, reason = 'down' }: ServiceHealth,
-  context: Context,
+  context: Context & FlowViews,
 ): Promise<StartedRepair> => {
   const { flows } = context
   const { tenantId } = scopeOf(context)
@@ -52,7 +53,7 @@ const LOOK_MS = 100
 
 const waitForRequest = async (
   runId: string,
-  { flows, signal }: Pick<Context, 'flows' | 'signal'>,
+  { flows, signal }: Pick<Context, 'signal'> & FlowViews,
 ): Promise<string | undefined> => {
   const look = async () => {
     const [call] = await flows.calls(runId)

@@ -1,8 +1,14 @@
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { KeyViews } from '../../../access/keys/open.ts'
+import type { CallViews } from '../../../calls/invoke/call-views.ts'
 import { isRoutable } from '../../../fleet/cells/cell.ts'
 import { readyModels } from '../../../fleet/cells/fleet.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { VitalViews } from '../../../kernel/base/vitals.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import type { QueueViews } from '../../../kernel/queue/open.ts'
+import type { ServiceViews } from '../open.ts'
 import type { ServiceHealth, ServiceId } from '../services.ts'
 
 export const SCENARIOS = ['minimal', 'keycloak-full', 'full-stack', 'regression'] as const
@@ -15,18 +21,21 @@ interface CaseOutcome {
   reason: string | undefined
 }
 
+/** Views that the checks ask. */
+export type SuiteViews = CallViews & FleetViews & KeyViews & QueueViews & ServiceViews & VitalViews
+
 /** One check against the running system. */
 interface SuiteCase {
   id: string
   scope: SuiteScope
-  run(context: Context): Promise<CaseOutcome>
+  run(context: Context & SuiteViews): Promise<CaseOutcome>
 }
 
 /** `smoke`: a part answers. `auth`: sign-in and access. `magic`: several parts work together. */
 export const listCases = (
   scenario: Scenario,
   realms: readonly string[] | undefined,
-  { skills }: Pick<Context, 'skills'>,
+  { skills }: Pick<CallViews, 'skills'>,
 ): SuiteCase[] => {
   const minimal = [serviceCase('iio_api'), STORE, ACCESS, QUEUE]
   const keycloak = [...minimal, serviceCase('keycloak', realms)]
@@ -130,7 +139,7 @@ const CHAT: SuiteCase = {
 }
 
 /** A skill that only reads and stays inside the fleet, called with its first example. */
-const skillCase = ({ id, effect, openWorld, examples, input }: Context['skills'][number]) => {
+const skillCase = ({ id, effect, openWorld, examples, input }: CallViews['skills'][number]) => {
   const example = examples[0] ?? {}
   const isHere = effect === 'read' && openWorld !== true && id !== 'run-test-suite'
   if (!isHere || !input.safeParse(example).success) return []

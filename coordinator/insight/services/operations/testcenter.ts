@@ -1,11 +1,22 @@
 import * as z from 'zod'
 import { iso } from '../../../../shared/time.ts'
+import type { FlowViews } from '../../../agents/flows/open.ts'
+import type { CallHourViews } from '../../../calls/invoke/open-call-hours.ts'
 import { diagnose, worstResult } from '../../../fleet/alerts/diagnosis.ts'
+import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { ReplicaViews } from '../../../fleet/cells/replica-states.ts'
+import type { EnrolmentViews } from '../../../fleet/enrolment/open.ts'
+import type { ModelViews } from '../../../fleet/models/open.ts'
+import type { RampUpViews } from '../../../fleet/rampup/open.ts'
+import type { VitalViews } from '../../../kernel/base/vitals.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
+import type { QueueViews } from '../../../kernel/queue/open.ts'
+import type { ListenerViews } from '../../../kernel/tls/open.ts'
 import {
   FleetOverview,
   overviewOf,
@@ -24,7 +35,9 @@ import {
   ServiceState,
   SynergyCounts,
 } from '../../overview/platform-overview.ts'
+import type { ReportViews } from '../../reports/open.ts'
 import { comparePeriods } from '../../reports/period.ts'
+import type { ServiceViews } from '../open.ts'
 
 const Result = z.enum(['pass', 'warn', 'fail', 'unknown'])
 /** Tools that are listed. */
@@ -77,7 +90,23 @@ export default defineSkill({
     }),
   }),
   toLoad: CONNECT_CELL,
-  run: async (_input, context) => {
+  run: async (
+    _input,
+    context: Context &
+      CallHourViews &
+      EnrolmentViews &
+      FleetViews &
+      FlowViews &
+      ListenerViews &
+      ModelViews &
+      MonitorViews &
+      QueueViews &
+      RampUpViews &
+      ReplicaViews &
+      ReportViews &
+      ServiceViews &
+      VitalViews,
+  ) => {
     const { now } = context
     const [queue, activity, checks, { flows, synergies }, rampUps, services] = await Promise.all([
       queueOverviewOf(context, scopeOf(context)),
@@ -111,7 +140,7 @@ export default defineSkill({
   },
 })
 
-const activityOf = async (context: Context) => {
+const activityOf = async (context: Context & CallHourViews) => {
   const { current } = comparePeriods(context.now())
   const calls = await context.callHours.read({ ...scopeOf(context), ...current })
   return {
@@ -124,7 +153,12 @@ const activityOf = async (context: Context) => {
   }
 }
 
-const infrastructureOf = ({ infrastructure, replicas, vitals, listens }: Context) => {
+const infrastructureOf = ({
+  infrastructure,
+  replicas,
+  vitals,
+  listens,
+}: ListenerViews & ReplicaViews & ReportViews & VitalViews) => {
   const coordinators = replicas.live().length
   return {
     mode: coordinators > 1 ? ('replicated' as const) : ('single' as const),

@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../declaration/context.ts'
 import { findCursorRow } from '../../declaration/fields.ts'
 import { defineOperation } from '../../declaration/operation.ts'
 import { EXPORT_TYPES, formatRows } from '../export.ts'
+import type { AuditViews } from '../open.ts'
 import { AUDIT_FILTER, filterOf } from './audit-view.ts'
 
 export default defineOperation({
@@ -39,7 +41,10 @@ export default defineOperation({
     types: ['text/csv', 'application/jsonl'],
     next: { field: 'next', input: 'after' },
   },
-  run: async ({ as: format, after, limit, ...filter }, { audit, tenantId = '', now }) => {
+  run: async (
+    { as: format, after, limit, ...filter },
+    { audit, tenantId = '', now }: Context & AuditViews,
+  ) => {
     const asked = { ...filterOf(filter, now()), after, limit, order: 'oldest' as const }
     const rows = await audit.query(asked, { tenantId })
     return {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { iso } from '../../../../shared/time.ts'
 import { defineOperation } from '../../declaration/operation.ts'
+import type { AuditViews } from '../open.ts'
 
 export default defineOperation({
   id: 'audit-head',
@@ -25,7 +26,7 @@ export default defineOperation({
     /** Retention of audit rows, in days. */
     retention_days: z.int(),
   }),
-  run: (_input, { audit }) => {
+  run: (_input, { audit }: AuditViews) => {
     const head = audit.head()
     return {
       head: head === undefined ? null : { ...withoutTime(head), signed_at: iso(head.at) },

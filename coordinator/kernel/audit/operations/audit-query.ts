@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../declaration/context.ts'
 import { findCursorRow, numberedPage } from '../../declaration/fields.ts'
 import { defineOperation } from '../../declaration/operation.ts'
+import type { AuditViews } from '../open.ts'
 import { AUDIT_FILTER, AuditView, auditViewOf, filterOf } from './audit-view.ts'
 
 export default defineOperation({
@@ -15,7 +17,10 @@ export default defineOperation({
     ...numberedPage(1000, 100),
   }),
   output: z.object({ rows: z.array(AuditView), next: z.int().nullable() }),
-  run: async ({ before, limit, ...filter }, { audit, tenantId = '', now }) => {
+  run: async (
+    { before, limit, ...filter },
+    { audit, tenantId = '', now }: Context & AuditViews,
+  ) => {
     const asked = {
       ...filterOf(filter, now()),
       order: 'newest' as const,

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { Context } from '../../declaration/context.ts'
 import { defineOperation } from '../../declaration/operation.ts'
+import type { AuditViews } from '../open.ts'
 import { AuditView, auditViewOf } from './audit-view.ts'
 
 export default defineOperation({
@@ -12,7 +14,7 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({ seq: z.coerce.number().int().positive().describe('Number of the row.') }),
   output: AuditView,
-  run: async ({ seq }, { audit, tenantId = '' }) => {
+  run: async ({ seq }, { audit, tenantId = '' }: Context & AuditViews) => {
     const row = await audit.row(seq, { tenantId })
     // a foreign row, a purged row and one that never existed are indistinguishable to the caller
     if (row === undefined) throw new ShoalError('not_found', `no row ${seq}`)

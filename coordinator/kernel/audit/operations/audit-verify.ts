@@ -4,6 +4,7 @@ import { iso } from '../../../../shared/time.ts'
 import { defineOperation } from '../../declaration/operation.ts'
 import type { Head } from '../audit.ts'
 import type { Checkpoint } from '../checkpoint.ts'
+import type { AuditViews } from '../open.ts'
 
 export default defineOperation({
   id: 'audit-verify',
@@ -46,7 +47,7 @@ export default defineOperation({
     reason: z.string().nullable(),
   }),
   success: { field: 'ok', codes: { true: 0, false: 65 } },
-  run: async ({ seq, hash }, { audit }) => {
+  run: async ({ seq, hash }, { audit }: AuditViews) => {
     const verdict = await audit.verify(witnessOf(seq, hash))
     if (!verdict.ok)
       return {

@@ -1,9 +1,11 @@
 import * as z from 'zod'
+import type { Context } from '../../declaration/context.ts'
 import { DataState, dataState } from '../../declaration/data-state.ts'
 import { defineSkill } from '../../declaration/skill.ts'
 import { scopeOf } from '../../declaration/tenant-scope.ts'
 import { JOB_STATES } from '../job.ts'
 import type { BoardLine } from '../job-query.ts'
+import type { QueueViews } from '../open.ts'
 
 const Total = z.object({ jobs: z.int(), cost_eur: z.number() })
 
@@ -33,7 +35,7 @@ export default defineSkill({
     ),
   }),
   toLoad: 'the run of a flow, which is a job: `shoal flows run`; docs/flows.md',
-  run: async (_input, context) => {
+  run: async (_input, context: Context & QueueViews) => {
     const lines = await context.queue.board(scopeOf(context))
     return {
       data_state: dataState(lines.length),

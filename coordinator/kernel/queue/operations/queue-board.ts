@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../declaration/context.ts'
 import { defineOperation } from '../../declaration/operation.ts'
 import { scopeOf } from '../../declaration/tenant-scope.ts'
 import { JOB_STATES } from '../job.ts'
+import type { QueueViews } from '../open.ts'
 
 export default defineOperation({
   id: 'queue-board',
@@ -23,7 +25,7 @@ export default defineOperation({
       }),
     ),
   }),
-  run: async (_input, context) => {
+  run: async (_input, context: Context & QueueViews) => {
     const lines = await context.queue.board(scopeOf(context))
     return {
       lines: lines.map(({ costCents, ...line }) => ({ ...line, cost_eur: costCents / 100 })),

@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../declaration/context.ts'
 import { defineOperation } from '../../declaration/operation.ts'
 import { scopeOf } from '../../declaration/tenant-scope.ts'
+import type { QueueViews } from '../open.ts'
 import { JOB_FILTER, JobPage, jobPageOf } from './job-view.ts'
 
 export default defineOperation({
@@ -12,7 +14,7 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject(JOB_FILTER),
   output: JobPage,
-  run: async (filter, context) => {
+  run: async (filter, context: Context & QueueViews) => {
     const asked = { ...filter, states: ['dead' as const] }
     return jobPageOf(await context.queue.list(asked, scopeOf(context)), filter.limit)
   },

@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../declaration/context.ts'
 import { defineOperation } from '../../declaration/operation.ts'
 import { scopeOf } from '../../declaration/tenant-scope.ts'
 import { JOB_STATES } from '../job.ts'
+import type { QueueViews } from '../open.ts'
 import { JOB_FILTER, JobPage, jobPageOf } from './job-view.ts'
 
 export default defineOperation({
@@ -13,7 +15,7 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({ state: z.enum(JOB_STATES).exactOptional(), ...JOB_FILTER }),
   output: JobPage,
-  run: async ({ state, ...filter }, context) => {
+  run: async ({ state, ...filter }, context: Context & QueueViews) => {
     const asked = { ...filter, ...(state === undefined ? {} : { states: [state] }) }
     return jobPageOf(await context.queue.list(asked, scopeOf(context)), filter.limit)
   },

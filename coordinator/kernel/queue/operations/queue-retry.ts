@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../declaration/context.ts'
 import { defineOperation } from '../../declaration/operation.ts'
 import { scopeOf } from '../../declaration/tenant-scope.ts'
+import type { QueueViews } from '../open.ts'
 import { JOB_PATH, JobView, jobViewOf } from './job-view.ts'
 
 export default defineOperation({
@@ -12,6 +14,6 @@ export default defineOperation({
   effect: 'write',
   input: z.strictObject(JOB_PATH),
   output: JobView,
-  run: async ({ job_id }, context) =>
+  run: async ({ job_id }, context: Context & QueueViews) =>
     jobViewOf(await context.queue.retry(job_id, scopeOf(context), context.actor)),
 })

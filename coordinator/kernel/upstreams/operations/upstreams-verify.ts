@@ -4,7 +4,9 @@ import type { Source } from '../../../../discovery/upstreams/source.ts'
 import { SOURCES } from '../../../../discovery/upstreams/sources.ts'
 import { verifySource } from '../../../../discovery/upstreams/verify-source.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { Context } from '../../declaration/context.ts'
 import { defineOperation } from '../../declaration/operation.ts'
+import type { UpstreamViews } from '../open.ts'
 
 const OUTCOMES = ['complete', 'incomplete', 'failed', 'skipped'] as const
 
@@ -47,7 +49,7 @@ export default defineOperation({
   }),
   examples: [{ source: 'metno' }],
   success: { field: 'outcome', codes: { complete: 0, incomplete: 65, failed: 69, skipped: 69 } },
-  run: async ({ source: wanted }, { upstreams, signal }) => {
+  run: async ({ source: wanted }, { upstreams, signal }: Context & UpstreamViews) => {
     const asked = SOURCES.filter(({ id }) => wanted === undefined || id === wanted)
     if (asked.length === 0)
       throw new ShoalError(

@@ -6,7 +6,6 @@ import { createOperationTasks } from '../../../../coordinator/calls/tasks/operat
 import { agentMessage, textPart } from '../../../../coordinator/calls/tasks/parts.ts'
 import type { TaskRun } from '../../../../coordinator/calls/tasks/task-run.ts'
 import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
-import { resolveCells } from '../../../../coordinator/fleet/cells/resolve-cells.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { systemRuntime } from '../../../../shared/runtime.ts'
 
@@ -50,7 +49,7 @@ const scene = (t: Pick<Test, 'teardown'>, state: string, tasks: object = {}) => 
     readerOf: () => ({}) as never,
     views: () => ({ gates, now: () => 0 }) as never,
     operations: OPERATIONS as never,
-    resolveReferences: resolveCells,
+    resolveReferences: async (_operation, input, cellId) => ({ input, cellId }),
     pipeline: { authorize: refuse, perform: async () => undefined },
     events: { subscribe: () => () => {} },
     logger: { warn: () => {} },

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { changeDiscovery } from '../../../../coordinator/discovery/registry/operations/discovery/discovery-document.ts'
 import { createConfigs } from '../../../../coordinator/fleet/control/configs.ts'
-import type { Context } from '../../../../coordinator/kernel/declaration/context.ts'
 import { CAPABILITY, NEEDS } from '../../../../shared/wire/capability.ts'
 import type { DesiredBody } from '../../../../shared/wire/desired.ts'
 import { silent } from '../../../support/cell.ts'
@@ -46,7 +45,9 @@ t.test('a change never overwrites settings that this coordinator cannot read', t
     list: () => [{ scope: 'fleet', name: 'all', version: 1, document }],
     set: () => t.fail('written'),
   }
-  const context = { configs, actor: { actor: 'x' } } as unknown as Context
+  const context = { configs, actor: { actor: 'x' } } as unknown as Parameters<
+    typeof changeDiscovery
+  >[2]
   const change = () => changeDiscovery({}, all => ({ ...all, auto_run: true }), context)
   t.throws(change, { code: 'conflict' })
   t.end()

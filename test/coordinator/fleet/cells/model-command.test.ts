@@ -4,7 +4,6 @@ import { commandModel } from '../../../../coordinator/fleet/cells/operations/mod
 import type { CommandRecord } from '../../../../coordinator/fleet/control/command.ts'
 import { commandEnd } from '../../../../coordinator/fleet/control/command-end.ts'
 import type { CommandRequest } from '../../../../coordinator/fleet/control/commands.ts'
-import type { Context } from '../../../../coordinator/kernel/declaration/context.ts'
 import { engine, sampleOf } from '../series/samples.ts'
 
 const record = (more: Partial<CommandRecord> = {}): CommandRecord =>
@@ -35,7 +34,7 @@ const context = (end: Partial<CommandRecord>, cell: Cell | undefined = live) => 
     actor: { actor: 'operator' },
     signal: AbortSignal.abort(),
   }
-  return { context: views as unknown as Context, requests }
+  return { context: views as unknown as Parameters<typeof commandModel>[2], requests }
 }
 
 const input = { cell_id: 'c', model: 'm:1b' }

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
+import type { Views } from '../../../../coordinator/assembly/coordinator.ts'
 import { newCell } from '../../../../coordinator/fleet/cells/cell.ts'
-import type { Views } from '../../../../coordinator/kernel/declaration/context.ts'
 import { HOST_DATA_MAX_BYTES } from '../../../../shared/wire/host-probe.ts'
 import { appWith, views } from '../../../support/app.ts'
 import { type CellHandler, linkCell } from '../../../support/cell.ts'

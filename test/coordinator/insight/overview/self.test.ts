@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Views } from '../../../../coordinator/assembly/coordinator.ts'
 import { createCallStats, KEPT_DURATIONS } from '../../../../coordinator/calls/invoke/call-stats.ts'
 import {
   type DiagnosisCheck,
@@ -7,8 +8,7 @@ import {
   worstResult,
 } from '../../../../coordinator/fleet/alerts/diagnosis.ts'
 import { Fleet } from '../../../../coordinator/fleet/cells/fleet.ts'
-import type { Views } from '../../../../coordinator/kernel/declaration/context.ts'
-import { createVitals } from '../../../../coordinator/surfaces/metrics/vitals.ts'
+import { createVitals } from '../../../../coordinator/kernel/base/vitals.ts'
 import { appWith, views } from '../../../support/app.ts'
 
 const cell = (id: string, more: Partial<Observations['cells'][number]> = {}) =>

@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import t, { type Test } from 'tap'
-import type { Views } from '../../../../coordinator/kernel/declaration/context.ts'
+import type { Views } from '../../../../coordinator/assembly/coordinator.ts'
 import { isTool } from '../../../../coordinator/kernel/declaration/declaration.ts'
 import { operations } from '../../../../coordinator/surfaces/catalogue/operations.ts'
 import { skills } from '../../../../coordinator/surfaces/catalogue/skills.ts'

@@ -1,13 +1,31 @@
+import type { AuditViews } from '../../../../kernel/audit/open.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import type { Key } from '../../../../kernel/declaration/key.ts'
+import type { ListenerViews } from '../../../../kernel/tls/open.ts'
+import type { KeyViews } from '../../../keys/open.ts'
+import type { PeopleViews } from '../../../people/open.ts'
 import type { Person } from '../../../people/people.ts'
-import type { GovernanceFacts } from '../../facts.ts'
+import type { CheckedCell, GovernanceFacts } from '../../facts.ts'
+import type { GateViews } from '../../open.ts'
+
+/** Enrolled cells, as far as the checks read them. */
+interface CheckedCellViews {
+  cells: { list(): Promise<readonly CheckedCell[]> }
+}
+
+/** Views from which the checks take their facts. */
+export type GovernanceViews = AuditViews &
+  GateViews &
+  CheckedCellViews &
+  KeyViews &
+  ListenerViews &
+  PeopleViews
 
 /** Number of newest requests and rows that the checks examine. */
 const LOOKED_AT = 1000
 
 /** Current facts of the caller's tenant for the governance checks. */
-export const gatherFacts = async (context: Context): Promise<GovernanceFacts> => {
+export const gatherFacts = async (context: Context & GovernanceViews): Promise<GovernanceFacts> => {
   const { audit, gates, policies, keys, people, cells, listens } = context
   const { tenantId = '' } = context
   const scope = { tenantId }

@@ -3,6 +3,7 @@ import { canonicalJson } from '../../../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import type { SingleUseApproval } from '../../../../kernel/declaration/single-use-approval.ts'
+import type { GateViews } from '../../open.ts'
 import type { PolicyInForce } from '../../policies.ts'
 import type { Policy } from '../../policy.ts'
 import { type PolicyChange, policyDifference, summarizeChanges } from '../../policy-difference.ts'
@@ -24,7 +25,7 @@ export const ChangeAnswer = z.object({
 export const planChange = (
   wanted: Policy,
   reason: string,
-  policies: Pick<Context['policies'], 'current'>,
+  policies: Pick<GateViews['policies'], 'current'>,
 ) => {
   const current = policies.current()
   const difference = policyDifference(current.document, wanted.document)
@@ -54,7 +55,7 @@ export const showChange = (plan: ChangePlan) =>
 /** Puts the approved policy in force; without an approval nothing was to be changed. */
 export const runChange = async (
   plan: ChangePlan,
-  context: Context,
+  context: Context & GateViews,
   approval: SingleUseApproval | undefined,
 ) => {
   if (approval === undefined) return answerOf(plan, 'unchanged', plan.current.number)
@@ -100,7 +101,7 @@ const abridgeDifference = (difference: PolicyChange[]): object[] =>
 const changeOf = (
   { wanted, current, reason }: ChangePlan,
   { requestId, requesterId }: SingleUseApproval,
-  { policies, now }: Context,
+  { policies, now }: Context & GateViews,
 ) => ({
   version: wanted.version,
   hash: wanted.hash,

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { GateViews } from '../../open.ts'
 import { proposedPolicy } from '../../proposed-policy.ts'
 import { ChangeAnswer, planChange, runChange, showChange } from './plan-policy-change.ts'
 
@@ -26,7 +27,7 @@ export default defineOperation({
   }),
   output: ChangeAnswer,
   cli: { group: 'policy', verb: 'change', file: 'document' },
-  plan: async ({ document, reason }, { policies }) =>
+  plan: async ({ document, reason }, { policies }: GateViews) =>
     planChange(await proposedPolicy(document, policies.configuredGates), reason, policies),
   show: showChange,
   run: runChange,

@@ -1,8 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { runChecks } from '../../checks.ts'
 import type { PolicyAsker } from '../../decide.ts'
-import { gatherFacts } from './governance-facts.ts'
+import { type GovernanceViews, gatherFacts } from './governance-facts.ts'
 import { POLICY_QUESTION, PolicyAnswer, policyAnswer } from './policy-question.ts'
 
 export default defineOperation({
@@ -35,7 +36,7 @@ export default defineOperation({
     field: 'status',
     codes: { passed: 0, allowed: 0, failed: 1, needs_gate: 75, denied: 77 },
   },
-  run: async ({ action_type, actor_id, context }, views) => {
+  run: async ({ action_type, actor_id, context }, views: Context & GovernanceViews) => {
     if (action_type !== undefined) {
       const answer = policyAnswer(
         { action_type, actor_id, context },

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { findCursorRow, numberedPage } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { GateViews } from '../../open.ts'
 import { PolicyRecord, toPolicyRecord } from './policy-view.ts'
 
 export default defineOperation({
@@ -15,7 +16,7 @@ export default defineOperation({
     ...numberedPage(),
   }),
   output: z.object({ policies: z.array(PolicyRecord), next: z.int().nullable() }),
-  run: async ({ before, limit }, { policies }) => {
+  run: async ({ before, limit }, { policies }: GateViews) => {
     const rows = await policies.history({ before, limit })
     const next = findCursorRow(rows, limit)?.number ?? null
     return { policies: rows.map(toPolicyRecord), next }

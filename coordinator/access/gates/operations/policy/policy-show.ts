@@ -1,8 +1,8 @@
 import { stringify } from 'yaml'
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
-import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { GateViews } from '../../open.ts'
 import { policyTable } from '../../policy.table.ts'
 import { NOBODY, PolicyRecord, toPolicyRecord } from './policy-view.ts'
 
@@ -39,7 +39,7 @@ export default defineOperation({
     text: z.string().nullable(),
   }),
   text: { body: 'text', type: 'content_type', types: ['text/plain'] },
-  run: async ({ number, as }, context) => {
+  run: async ({ number, as }, context: GateViews) => {
     const { policies } = context
     const { document, ...record } = await findPolicy(number, context)
     const { outdatedFile, file = outdatedFile, hash } = policies.configured
@@ -56,7 +56,7 @@ export default defineOperation({
   },
 })
 
-const findPolicy = async (number: number | undefined, { policies }: Context) => {
+const findPolicy = async (number: number | undefined, { policies }: GateViews) => {
   const current = policies.current()
   if (number === undefined || number === current.number) {
     const { row, version, hash, source, document } = current

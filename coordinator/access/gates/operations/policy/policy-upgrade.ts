@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { GateViews } from '../../open.ts'
 import { addMissingRules } from '../../shipped-policies.ts'
 import { ChangeAnswer, planChange, runChange, showChange } from './plan-policy-change.ts'
 
@@ -20,7 +21,7 @@ export default defineOperation({
       .describe('Show the rules that would be added without requesting approval.'),
   }),
   output: ChangeAnswer,
-  plan: ({ reason }, { policies }) => {
+  plan: ({ reason }, { policies }: GateViews) => {
     const current = policies.current()
     const missing = policies.missingRules()
     const wanted =

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { PeopleViews } from '../../open.ts'
 import { PersonView, personViewOf } from './person-view.ts'
 
 export default defineOperation({
@@ -13,6 +15,6 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({ name: z.string().min(1).max(200) }),
   output: PersonView,
-  run: async ({ name }, { people, tenantId = '', actor }) =>
+  run: async ({ name }, { people, tenantId = '', actor }: Context & PeopleViews) =>
     personViewOf(await people.create({ tenantId, name }, actor)),
 })

@@ -1,6 +1,9 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { KeyViews } from '../../../keys/open.ts'
+import type { PeopleViews } from '../../open.ts'
 import { PersonRef, PersonView, personViewOf } from './person-view.ts'
 
 export default defineOperation({
@@ -14,7 +17,10 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({ person_id: PersonRef }),
   output: PersonView,
-  run: async ({ person_id }, { keys, key, people, tenantId = '', actor }) => {
+  run: async (
+    { person_id },
+    { keys, key, people, tenantId = '', actor }: Context & KeyViews & PeopleViews,
+  ) => {
     const id = await people.resolveId(person_id, { tenantId })
     if (id === key?.personId)
       throw new ShoalError('forbidden', 'you cannot disable yourself; ask another administrator')

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { PeopleViews } from '../../open.ts'
 import { PersonView, personViewOf } from './person-view.ts'
 
 export default defineOperation({
@@ -13,7 +15,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({}),
   output: z.object({ persons: z.array(PersonView) }),
-  run: async (_input, { people, tenantId = '' }) => ({
+  run: async (_input, { people, tenantId = '' }: Context & PeopleViews) => ({
     persons: (await people.list({ tenantId })).map(personViewOf),
   }),
 })

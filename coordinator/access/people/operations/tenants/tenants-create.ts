@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { KeyViews } from '../../../keys/open.ts'
 import { TenantView, tenantViewOf } from './tenant-view.ts'
 
 export default defineOperation({
@@ -22,7 +24,7 @@ export default defineOperation({
     name: z.string().min(1).max(200),
   }),
   output: TenantView,
-  run: async (tenant, { keys, key, actor }) => {
+  run: async (tenant, { keys, key, actor }: Context & KeyViews) => {
     if (key === undefined) throw new ShoalError('auth_required', 'this call needs a key')
     return tenantViewOf(await keys.foundTenant(key.id, tenant, actor))
   },

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { KeyViews } from '../../../keys/open.ts'
 import { requireAdmitted } from './admitted.ts'
 import { TenantView, tenantViewOf } from './tenant-view.ts'
 
@@ -15,7 +17,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({ tenant_id: z.string().max(128) }),
   output: TenantView,
-  run: async ({ tenant_id }, { keys, key, actor }) => {
+  run: async ({ tenant_id }, { keys, key, actor }: Context & KeyViews) => {
     requireAdmitted(tenant_id, key)
     if (tenant_id === key?.tenantId)
       throw new ShoalError('forbidden', 'a key cannot disable its home tenant')

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { PeopleViews } from '../../open.ts'
 import { TenantView, tenantViewOf } from './tenant-view.ts'
 
 export default defineOperation({
@@ -13,7 +15,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({}),
   output: z.object({ tenants: z.array(TenantView) }),
-  run: async (_input, { people, key }) => {
+  run: async (_input, { people, key }: Context & PeopleViews) => {
     const ids = key === undefined ? [] : [key.tenantId, ...key.furtherTenants]
     const found = await Promise.all(ids.map(id => people.tenant(id)))
     return { tenants: found.filter(tenant => tenant !== undefined).map(tenantViewOf) }

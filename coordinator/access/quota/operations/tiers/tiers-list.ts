@@ -1,9 +1,15 @@
 import * as z from 'zod'
-import { TIER_NAMES } from '../../../../../shared/catalogue.ts'
+import { type Catalogue, TIER_NAMES } from '../../../../../shared/catalogue.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { QuotaViews } from '../../open.ts'
 import { modelsOfTier } from '../../tier-models.ts'
 
 const MonthLimit = z.union([z.int(), z.literal('unlimited')])
+
+/** Models that the tiers include. */
+interface CatalogueViews {
+  catalogue: Catalogue
+}
 
 export default defineOperation({
   id: 'tiers-list',
@@ -29,7 +35,7 @@ export default defineOperation({
       .object({ requests_per_month: MonthLimit, requests_per_minute: z.int() })
       .describe('Limits of one address without a key.'),
   }),
-  run: (_input, { tiers, catalogue }) => ({
+  run: (_input, { tiers, catalogue }: CatalogueViews & QuotaViews) => ({
     tiers: TIER_NAMES.map(id => ({
       id,
       ...tiers[id],

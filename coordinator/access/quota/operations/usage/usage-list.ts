@@ -1,10 +1,12 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import { HOUR_MS, iso } from '../../../../../shared/time.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../../kernel/declaration/data-state.ts'
 import { pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { monthAt } from '../../month.ts'
+import type { QuotaViews } from '../../open.ts'
 import { GROUP_NAMES, REQUEST_SUMS, type UsageLine } from '../../usage-query.ts'
 import { USAGE_SCOPES, usageScope } from '../../usage-scope.ts'
 import { cursorOf, readCursor } from './usage-cursor.ts'
@@ -70,7 +72,7 @@ export default defineOperation({
     usage: z.array(UsageView),
     next: z.string().nullable(),
   }),
-  run: async (input, { key, tenantId, usage, now }) => {
+  run: async (input, { key, tenantId, usage, now }: Context & QuotaViews) => {
     if (key === undefined) throw new ShoalError('auth_required', 'this call needs a key')
     const { model, group_by, after, limit } = input
     const groupBy = [...new Set(group_by)]

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { callerOf } from '../../../../access/gates/operations/gate-view.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { AgentViews } from '../../open.ts'
 import { TASK_STATES } from '../../session.ts'
 import { label, SessionView, sessionViewOf } from '../session-view.ts'
 
@@ -19,7 +21,7 @@ export default defineOperation({
   }),
   output: SessionView,
   examples: [{ scope: 'repo:api', state: 'in_review' }],
-  run: async ({ task_id: taskId, scope, state }, context) => {
+  run: async ({ task_id: taskId, scope, state }, context: Context & AgentViews) => {
     const note = { taskId, scope, state }
     const after = await context.agents.sessions.noteTask(callerOf(context), note)
     return sessionViewOf(after, context.now())

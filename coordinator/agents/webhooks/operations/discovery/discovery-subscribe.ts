@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { DELTA_EVENT } from '../../../../discovery/registry/deltas.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
+import type { WebhookViews } from '../../open.ts'
 import { WebhookWithSecret, webhookViewOf } from '../webhook-view.ts'
 
 export default defineOperation({
@@ -24,7 +26,7 @@ export default defineOperation({
   }),
   examples: [{ url: 'https://hooks.acme-corp.com/discovery' }],
   output: WebhookWithSecret,
-  run: async (wanted, context) => {
+  run: async (wanted, context: Context & WebhookViews) => {
     const { webhooks, actor } = context
     const hook = { ...wanted, types: [DELTA_EVENT] }
     const { webhook, secret } = await webhooks.create(hook, scopeOf(context), actor)

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { CallViews } from '../../call-views.ts'
 import { SkillSummary, skillSummary } from './skill-view.ts'
 
 export default defineOperation({
@@ -12,5 +13,5 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({}),
   output: z.object({ skills: z.array(SkillSummary) }),
-  run: (_input, { skills }) => ({ skills: skills.map(skillSummary) }),
+  run: (_input, { skills }: CallViews) => ({ skills: skills.map(skillSummary) }),
 })

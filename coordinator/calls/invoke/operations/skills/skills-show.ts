@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import { Id } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { CallViews } from '../../call-views.ts'
 import { SkillDetails, skillDetails } from './skill-view.ts'
 
 export default defineOperation({
@@ -14,7 +15,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({ skill_id: Id }),
   output: SkillDetails,
-  run: ({ skill_id }, { skills }) => {
+  run: ({ skill_id }, { skills }: CallViews) => {
     const skill = skills.find(({ id }) => id === skill_id)
     if (skill === undefined)
       throw new ShoalError('not_found', `no skill ${skill_id}; GET /v1/skills lists them`)

@@ -7,7 +7,9 @@ import {
   PropertyName,
 } from '../../../../../shared/wire/device.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
+import type { EstopViews } from '../../../estop/open.ts'
 import { type Device, reasonOf, seatOf } from '../../device.ts'
+import type { DeviceViews } from '../../open.ts'
 import {
   AllowedCommand,
   allowedCommandOf,
@@ -79,7 +81,7 @@ export const DeviceDetails = Identity.extend({
   commands: z.array(CommandDetails),
 })
 
-type Parts = Pick<Context, 'devices' | 'estops' | 'now'>
+type Parts = Pick<Context, 'now'> & Pick<DeviceViews, 'devices'> & EstopViews
 
 export const deviceSummaryOf = (device: Device, parts: Parts): z.input<typeof DeviceSummary> => {
   const readings = listReadings(device, parts)

@@ -4,8 +4,11 @@ import {
   DEVICE_ENVELOPE_SECONDS,
   DeviceEnvelopeAnswer,
 } from '../../../../../shared/wire/device-envelope.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
 import { askDeviceQuestion } from '../../../../fleet/questions/ask-device-question.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { DeviceViews } from '../../open.ts'
 import { ReadDeviceRef } from './device-ref.ts'
 
 const MAX_ANSWER_BYTES = 256 * 1024
@@ -26,7 +29,7 @@ export default defineOperation({
     site: z.string().nullable(),
     ...DeviceEnvelopeAnswer.shape,
   }),
-  run: async ({ device_id }, { devices, fleet, signal }) => {
+  run: async ({ device_id }, { devices, fleet, signal }: Context & DeviceViews & FleetViews) => {
     const { id, cellId, facts } = devices.findToRead(device_id)
     const question = {
       name: DEVICE_ENVELOPE,

@@ -1,7 +1,11 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { Id } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { EstopViews } from '../../../estop/open.ts'
+import type { DeviceViews } from '../../open.ts'
 import { ESTOP_SUCCESS, EstopReason, EstopView, estopViewOf } from './estop-view.ts'
 
 export default defineOperation({
@@ -19,7 +23,7 @@ export default defineOperation({
   }),
   output: EstopView,
   success: ESTOP_SUCCESS,
-  run: async ({ estop_id, reason }, context) => {
+  run: async ({ estop_id, reason }, context: Context & DeviceViews & EstopViews & FleetViews) => {
     const { estops, key, actor } = context
     if (key?.kind !== 'person')
       throw new ShoalError(

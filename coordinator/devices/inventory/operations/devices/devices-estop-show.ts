@@ -1,8 +1,10 @@
 import * as z from 'zod'
-import type { Context } from '../../../../kernel/declaration/context.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
 import { pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { nameDevice } from '../../../estop/names.ts'
+import type { EstopViews } from '../../../estop/open.ts'
+import type { DeviceViews } from '../../open.ts'
 import { EstopView, estopViewOf, FailedDevice, HeldDevice, heldDeviceOf } from './estop-view.ts'
 
 const MAX_FAILED = 200
@@ -29,7 +31,7 @@ export default defineOperation({
           'cells that are connected to the coordinator that answers.',
       ),
   }),
-  run: async ({ limit }, context) => {
+  run: async ({ limit }, context: DeviceViews & EstopViews & FleetViews) => {
     const { estops, fleet } = context
     const { total, newest } = await estops.list(limit)
     return {
@@ -53,7 +55,7 @@ export default defineOperation({
 const findName = (
   cellId: string,
   deviceId: string,
-  fleet: Pick<Context['fleet'], 'cell'>,
+  fleet: Pick<FleetViews['fleet'], 'cell'>,
 ): string | null => {
   const cell = fleet.cell(cellId)
   return (cell && nameDevice(deviceId, cell)) ?? null

@@ -1,5 +1,10 @@
 import * as z from 'zod'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
+import type { EnrolmentViews } from '../../../../fleet/enrolment/open.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { EstopViews } from '../../../estop/open.ts'
+import type { DeviceViews } from '../../open.ts'
 import { EveryDeviceRef } from './device-ref.ts'
 import { findStopTargets } from './estop-target.ts'
 import { EstopReason, EstopView, estopViewOf } from './estop-view.ts'
@@ -46,7 +51,10 @@ export default defineOperation({
       .describe('True once every cell has confirmed every stop of this call.'),
   }),
   success: { field: 'is_confirmed', codes: { true: 0, false: 69 } },
-  run: async ({ reason, ...wanted }, context) => {
+  run: async (
+    { reason, ...wanted },
+    context: Context & DeviceViews & EnrolmentViews & EstopViews & FleetViews,
+  ) => {
     const { estops, actor } = context
     const reaching: ReturnType<typeof estops.engage>[] = []
     for await (const target of findStopTargets(wanted, context)) {

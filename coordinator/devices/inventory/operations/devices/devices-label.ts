@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { DeviceViews } from '../../open.ts'
 import { DeviceRef } from './device-ref.ts'
 import { DeviceLabels } from './device-view.ts'
 
@@ -22,7 +24,7 @@ export default defineOperation({
   }),
   examples: [{ labels: { owner: 'lab' } }],
   output: z.object({ device_id: z.string(), name: z.string(), labels: DeviceLabels }),
-  run: async ({ device_id, labels }, { devices, actor }) => {
+  run: async ({ device_id, labels }, { devices, actor }: Context & DeviceViews) => {
     const { id, facts } = devices.find(device_id)
     const device = await devices.setLabels(id, labels, actor)
     return { device_id: id, name: facts.name, labels: device.labels }

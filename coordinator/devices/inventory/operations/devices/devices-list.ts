@@ -1,10 +1,13 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import { DeviceKind } from '../../../../../shared/wire/device.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../../kernel/declaration/data-state.ts'
 import { NextCursor, pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { EstopViews } from '../../../estop/open.ts'
 import { compareByName, type Device } from '../../device.ts'
+import type { DeviceViews } from '../../open.ts'
 import { DeviceCursor } from './device-ref.ts'
 import { DeviceSummary, deviceSummaryOf } from './device-view.ts'
 
@@ -33,7 +36,7 @@ export default defineOperation({
     total: z.int(),
     next: NextCursor,
   }),
-  run: ({ after, limit, ...filter }, context) => {
+  run: ({ after, limit, ...filter }, context: Context & DeviceViews & EstopViews) => {
     const matching = context.devices.list().filter(device => isMatch(device, filter))
     const rest = matching.filter(createAfter(after))
     const page = rest.slice(0, limit)

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { DeviceKind, DeviceProfileFacts } from '../../../../../shared/wire/device.ts'
-import type { Context } from '../../../../kernel/declaration/context.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { DeviceViews } from '../../open.ts'
 
 /** Profiles of one answer; the product ships far fewer. */
 const MOST = 200
@@ -20,7 +21,7 @@ export default defineOperation({
     /** By id; those of the connected cells. */
     profiles: z.array(DeviceProfileFacts.extend({ devices: z.int().describe('Devices with it.') })),
   }),
-  run: ({ kind }, context) => {
+  run: ({ kind }, context: DeviceViews & FleetViews) => {
     const counts = countDevices(context)
     const profiles = listProfiles(context).filter(one => kind === undefined || one.kind === kind)
     return {
@@ -32,7 +33,7 @@ export default defineOperation({
 })
 
 /** Cells may run several versions of a profile; the first one that is found counts. */
-const listProfiles = ({ fleet }: Pick<Context, 'fleet'>): DeviceProfileFacts[] => {
+const listProfiles = ({ fleet }: Pick<FleetViews, 'fleet'>): DeviceProfileFacts[] => {
   const byId = new Map<string, DeviceProfileFacts>()
   for (const { announce } of fleet.cells())
     for (const profile of announce?.device_profiles ?? [])
@@ -40,7 +41,7 @@ const listProfiles = ({ fleet }: Pick<Context, 'fleet'>): DeviceProfileFacts[] =
   return [...byId.values()].sort((a, b) => (a.profile < b.profile ? -1 : 1))
 }
 
-const countDevices = ({ devices }: Pick<Context, 'devices'>): ReadonlyMap<string, number> => {
+const countDevices = ({ devices }: Pick<DeviceViews, 'devices'>): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>()
   for (const { facts } of devices.list())
     counts.set(facts.profile, (counts.get(facts.profile) ?? 0) + 1)

@@ -1,5 +1,8 @@
 import * as z from 'zod'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
+import type { ControlViews } from '../../../../fleet/control/open.ts'
 import { commandSuccess } from '../../../../fleet/control/operations/commands/command-success.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { DeviceCommandView, deviceCommandViewOf } from './device-command-view.ts'
 import { DEVICE_COMMAND } from './plan-device-command.ts'
@@ -27,9 +30,12 @@ export default defineOperation({
   output: DeviceCommandView,
   success: commandSuccess(),
   plan: planLiveCommand,
-  run: async (plan: Awaited<ReturnType<typeof planLiveCommand>>['plan'], context, approval) =>
-    deviceCommandViewOf(await runDeviceCommand(plan, context, approval)),
-  recall: async (created, context) => {
+  run: async (
+    plan: Awaited<ReturnType<typeof planLiveCommand>>['plan'],
+    context: Context & ControlViews & FleetViews,
+    approval,
+  ) => deviceCommandViewOf(await runDeviceCommand(plan, context, approval)),
+  recall: async (created, context: Context & ControlViews) => {
     const end = await recallDeviceCommand(created, context)
     return end && deviceCommandViewOf(end)
   },

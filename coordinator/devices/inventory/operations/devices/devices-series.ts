@@ -2,11 +2,11 @@ import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import { iso } from '../../../../../shared/time.ts'
 import { PropertyName } from '../../../../../shared/wire/device.ts'
-import type { Context } from '../../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../../kernel/declaration/data-state.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import type { Device } from '../../device.ts'
 import { DEVICE_RESOLUTIONS } from '../../device-series.ts'
+import type { DeviceViews } from '../../open.ts'
 import { ReadDeviceRef } from './device-ref.ts'
 
 export default defineOperation({
@@ -41,7 +41,7 @@ export default defineOperation({
       }),
     ),
   }),
-  run: async ({ device_id, property, resolution }, context) => {
+  run: async ({ device_id, property, resolution }, context: DeviceViews) => {
     const { devices, deviceSeries } = context
     const device = devices.findToRead(device_id)
     const unit = findUnit(device, property, context)
@@ -61,7 +61,7 @@ export default defineOperation({
 const findUnit = (
   device: Device,
   property: string,
-  { devices }: Pick<Context, 'devices'>,
+  { devices }: Pick<DeviceViews, 'devices'>,
 ): string | null => {
   const profile = devices.profile(device)
   if (profile === undefined) return null

@@ -1,5 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { EstopViews } from '../../../estop/open.ts'
+import type { DeviceViews } from '../../open.ts'
 import { ReadDeviceRef } from './device-ref.ts'
 import { DeviceDetails, deviceDetailsOf } from './device-view.ts'
 
@@ -12,5 +15,6 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({ device_id: ReadDeviceRef }),
   output: DeviceDetails,
-  run: ({ device_id }, context) => deviceDetailsOf(context.devices.findToRead(device_id), context),
+  run: ({ device_id }, context: Context & DeviceViews & EstopViews) =>
+    deviceDetailsOf(context.devices.findToRead(device_id), context),
 })

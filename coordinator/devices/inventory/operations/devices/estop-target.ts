@@ -1,8 +1,10 @@
 import { ShoalError } from '../../../../../shared/errors.ts'
 import { sleep, systemRuntime } from '../../../../../shared/runtime.ts'
 import { listAnnounced, readNamedCells } from '../../../../fleet/cells/named-cells.ts'
-import type { Context } from '../../../../kernel/declaration/context.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
+import type { EnrolmentViews } from '../../../../fleet/enrolment/open.ts'
 import type { StopTarget } from '../../../estop/widen.ts'
+import type { DeviceViews } from '../../open.ts'
 
 export interface WantedTarget {
   all?: boolean
@@ -13,7 +15,9 @@ export interface WantedTarget {
   target?: string
 }
 
-type TargetViews = Pick<Context, 'cells' | 'fleet' | 'devices'>
+type TargetViews = Pick<DeviceViews, 'devices'> &
+  Pick<EnrolmentViews, 'cells'> &
+  Pick<FleetViews, 'fleet'>
 
 /**
  * Finds what a caller wants to stop: everything that has the name, for nobody looks an id up in an

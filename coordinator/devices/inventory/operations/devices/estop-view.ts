@@ -3,16 +3,17 @@ import type { SuccessRule } from '../../../../../shared/success-rule.ts'
 import { EstopBehaviour } from '../../../../../shared/wire/device.ts'
 import type { EstoppedDevice } from '../../../../../shared/wire/estop.ts'
 import { EstopScope, NO_REASON } from '../../../../../shared/wire/estop.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
 import {
   AskedView,
   SeenView,
   toAskedView,
   toSeenView,
 } from '../../../../fleet/control/operations/commands/outcome-view.ts'
-import type { Context } from '../../../../kernel/declaration/context.ts'
 import type { StopReach } from '../../../estop/estops.ts'
 import { nameTarget } from '../../../estop/names.ts'
 import { type Stop, stopData } from '../../../estop/stop.ts'
+import type { DeviceViews } from '../../open.ts'
 
 /** Reason of an e-stop or its release, for people and for the audit; nothing waits for one. */
 export const EstopReason = z.string().trim().min(1).max(300).default(NO_REASON)
@@ -90,7 +91,7 @@ export const heldDeviceOf = (
 
 export const estopViewOf = (
   { stop, isStored, asked, confirmed, missing }: StopReach,
-  { fleet, devices }: Pick<Context, 'fleet' | 'devices'>,
+  { fleet, devices }: Pick<DeviceViews, 'devices'> & Pick<FleetViews, 'fleet'>,
 ): z.input<typeof EstopView> => ({
   ...stopData(stop),
   target_name: nameStored(stop, devices) ?? nameTarget(stop, fleet.cells()),
@@ -108,5 +109,5 @@ export const estopViewOf = (
 })
 
 /** Name by the store: any cell may announce the id, or that of the device be connected elsewhere. */
-const nameStored = ({ scope, target }: Stop, devices: Context['devices']): string | null =>
+const nameStored = ({ scope, target }: Stop, devices: DeviceViews['devices']): string | null =>
   (scope === 'device' && devices.get(target ?? '')?.facts.name) || null

@@ -5,13 +5,18 @@ import { VerbName } from '../../../../../shared/wire/command.ts'
 import { describeCheck } from '../../../../../shared/wire/describe-check.ts'
 import type { DeviceVerbFacts } from '../../../../../shared/wire/device.ts'
 import { LIVE_GATE, PlanPart, type Precondition } from '../../../../../shared/wire/plan-part.ts'
+import type { GateViews } from '../../../../access/gates/open.ts'
 import { planHash } from '../../../../access/gates/plan-hash.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
 import type { CommandPlan } from '../../../../fleet/control/command-plan.ts'
 import type { CommandRequest } from '../../../../fleet/control/commands.ts'
+import type { ControlViews } from '../../../../fleet/control/open.ts'
 import { limitJson } from '../../../../kernel/declaration/bounded-json.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
+import type { EstopViews } from '../../../estop/open.ts'
 import type { Stop } from '../../../estop/stop.ts'
 import { type Device, reasonOf, seatOf } from '../../device.ts'
+import type { DeviceViews } from '../../open.ts'
 import { DeviceRef } from './device-ref.ts'
 import { findCommandedDevices, requireVerb } from './find-commanded.ts'
 
@@ -56,7 +61,7 @@ export interface UrgentDeviceCommand {
 }
 
 type PreparedCommand = UrgentDeviceCommand & { facts: DeviceVerbFacts }
-type PrepareViews = Pick<Context, 'devices' | 'fleet'>
+type PrepareViews = Pick<DeviceViews, 'devices'> & Pick<FleetViews, 'fleet'>
 
 /**
  * Finds the one device of a command, and prepares it; see `prepareCommandOf`. Throws `not_found`,
@@ -106,7 +111,7 @@ export const prepareCommandOf = (
  */
 export const findCommandedCell = (
   { cellId, alsoOn }: Device,
-  fleet: Pick<Context['fleet'], 'cell'>,
+  fleet: Pick<FleetViews['fleet'], 'cell'>,
 ): string => [cellId, ...alsoOn].find(one => fleet.cell(one)?.announce !== undefined) ?? cellId
 
 const createElsewhereError = (cellId: string): ShoalError =>
@@ -115,7 +120,7 @@ const createElsewhereError = (cellId: string): ShoalError =>
 /** Has the cell plan a command and check it; nothing is sent to the device. */
 export const planDeviceCommand = async (
   input: DeviceCommandInput,
-  context: Context,
+  context: Context & ControlViews & DeviceViews & EstopViews & FleetViews & GateViews,
 ): Promise<PlannedDeviceCommand> => {
   const { commands, gates, estops, actor, signal, now } = context
   const { device, request, facts } = prepareDeviceCommand(input, context)

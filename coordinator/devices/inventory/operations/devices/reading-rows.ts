@@ -4,6 +4,7 @@ import { PropertyName, PropertyValue } from '../../../../../shared/wire/device.t
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import type { Device } from '../../device.ts'
 import type { Reading } from '../../device-states.ts'
+import type { DeviceViews } from '../../open.ts'
 
 /** Newest reading of a property of the profile. */
 export const ReadingView = z.object({
@@ -20,7 +21,7 @@ export const ReadingView = z.object({
 /** Readings of all properties of a device; none until its cell has announced the profile. */
 export const listReadings = (
   device: Device,
-  { devices, now }: Pick<Context, 'devices' | 'now'>,
+  { devices, now }: Pick<Context, 'now'> & Pick<DeviceViews, 'devices'>,
 ): z.input<typeof ReadingView>[] => {
   const readings = devices.state(device)?.readings
   const properties = Object.entries(devices.profile(device)?.properties ?? {})

@@ -1,9 +1,13 @@
+import type { GateViews } from '../../../../access/gates/open.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
 import type { CommandRecord } from '../../../../fleet/control/command.ts'
 import { commandEnd } from '../../../../fleet/control/command-end.ts'
+import type { ControlViews } from '../../../../fleet/control/open.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
-import type { DeviceViews } from '../../../../kernel/declaration/declaration.ts'
 import type { OperationPlan } from '../../../../kernel/declaration/plan.ts'
 import type { SingleUseApproval } from '../../../../kernel/declaration/single-use-approval.ts'
+import type { EstopViews } from '../../../estop/open.ts'
+import type { DeviceViews } from '../../open.ts'
 import { devicePlanViewOf } from './device-plan-view.ts'
 import { findCommandedDevices } from './find-commanded.ts'
 import {
@@ -43,7 +47,7 @@ export const isPlanned = (plan: DeviceCommandPlan): plan is PlannedDeviceCommand
  */
 export const planLiveCommand = async (
   input: DeviceCommandInput,
-  context: Context,
+  context: Context & ControlViews & DeviceViews & EstopViews & FleetViews & GateViews,
 ): Promise<OperationPlan<DeviceCommandPlan>> => {
   const commanded = findCommandedDevices(input.device_id, input.command, context)
   if (commanded.isUrgent) return planUrgentCommand(commanded, input, context)
@@ -55,7 +59,7 @@ export const planLiveCommand = async (
 /** Plan of a dry run: failing checks are part of the answer. */
 export const planDryCommand = async (
   input: DeviceCommandInput,
-  context: Context,
+  context: Context & ControlViews & DeviceViews & EstopViews & FleetViews & GateViews,
 ): Promise<OperationPlan<DeviceCommandPlan>> =>
   toOperationPlan(await planDeviceCommand(input, context))
 
@@ -79,7 +83,7 @@ const toOperationPlan = (planned: PlannedDeviceCommand): OperationPlan<DeviceCom
  */
 export const runDeviceCommand = async (
   plan: DeviceCommandPlan,
-  context: Context,
+  context: Context & ControlViews & FleetViews,
   approval: SingleUseApproval | undefined,
 ): Promise<DeviceCommandEnd> => {
   if (!isPlanned(plan)) return runUrgentCommand(plan, context)
@@ -89,7 +93,7 @@ export const runDeviceCommand = async (
 /** Outcome of the command of an interrupted call, whose end is waited for as the call did. */
 export const recallDeviceCommand = async (
   [id = '']: readonly string[],
-  { commands, signal }: Context,
+  { commands, signal }: Context & ControlViews,
 ): Promise<DeviceCommandEnd | undefined> => {
   const made = await commands.get(id)
   if (made === undefined) return undefined
@@ -99,7 +103,7 @@ export const recallDeviceCommand = async (
 
 const runPlanned = async (
   plan: PlannedDeviceCommand,
-  { commands, actor, signal }: Context,
+  { commands, actor, signal }: Context & ControlViews,
   approval: SingleUseApproval | undefined,
 ): Promise<CommandRecord> => {
   const { request } = plan

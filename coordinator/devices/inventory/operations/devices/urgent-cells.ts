@@ -1,6 +1,7 @@
 import { detailsOf, ShoalError } from '../../../../../shared/errors.ts'
 import { systemRuntime } from '../../../../../shared/runtime.ts'
 import type { Cell } from '../../../../fleet/cells/cell.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
 import { isPresent } from '../../../../fleet/cells/presence.ts'
 import {
   type CommandRecord,
@@ -8,6 +9,7 @@ import {
   isFinalCommandState,
 } from '../../../../fleet/control/command.ts'
 import { commandEnd } from '../../../../fleet/control/command-end.ts'
+import type { ControlViews } from '../../../../fleet/control/open.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import type { UrgentDeviceCommand } from './plan-device-command.ts'
 
@@ -38,7 +40,7 @@ interface UrgentOutcome {
  */
 export const runOnEveryCell = async (
   { device, request }: UrgentDeviceCommand,
-  { commands, fleet, actor, signal }: Context,
+  { commands, fleet, actor, signal }: Context & ControlViews & FleetViews,
 ): Promise<UrgentOutcome> => {
   const others = device.alsoOn.filter(cellId => {
     const cell = fleet.cell(cellId)

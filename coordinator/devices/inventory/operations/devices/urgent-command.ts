@@ -1,8 +1,11 @@
 import { detailsOf, ShoalError } from '../../../../../shared/errors.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
 import type { CommandRecord } from '../../../../fleet/control/command.ts'
+import type { ControlViews } from '../../../../fleet/control/open.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import type { OperationPlan } from '../../../../kernel/declaration/plan.ts'
 import type { Device } from '../../device.ts'
+import type { DeviceViews } from '../../open.ts'
 import type { CommandedDevices, LeftOut } from './find-commanded.ts'
 import {
   type DeviceCommandInput,
@@ -49,7 +52,7 @@ export interface DeviceCommandEnd {
 export const planUrgentCommand = (
   { devices, leftOut }: CommandedDevices,
   input: DeviceCommandInput,
-  context: Pick<Context, 'devices' | 'fleet'>,
+  context: Pick<DeviceViews, 'devices'> & Pick<FleetViews, 'fleet'>,
 ): OperationPlan<UrgentPlan> => {
   const commands: UrgentDeviceCommand[] = []
   const unsendable: Unsendable[] = []
@@ -73,7 +76,7 @@ export const planUrgentCommand = (
  */
 export const runUrgentCommand = async (
   { commands, unsendable, leftOut }: UrgentPlan,
-  context: Context,
+  context: Context & ControlViews & FleetViews,
 ): Promise<DeviceCommandEnd> => {
   const ends = await Promise.allSettled(commands.map(each => runOnEveryCell(each, context)))
   const ended = ends.flatMap((end, at) => {

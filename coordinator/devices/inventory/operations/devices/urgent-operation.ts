@@ -1,9 +1,12 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
+import type { ControlViews } from '../../../../fleet/control/open.ts'
 import { commandSuccess } from '../../../../fleet/control/operations/commands/command-success.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation, type Operation } from '../../../../kernel/declaration/operation.ts'
 import type { OperationPlan } from '../../../../kernel/declaration/plan.ts'
+import type { DeviceViews } from '../../open.ts'
 import { DeviceCommandView, deviceCommandViewOf } from './device-command-view.ts'
 import { EveryDeviceRef } from './device-ref.ts'
 import { findCommandedDevices } from './find-commanded.ts'
@@ -15,7 +18,7 @@ import { planUrgentCommand, runUrgentCommand, type UrgentPlan } from './urgent-c
 export const defineUrgentOperation = (
   verb: 'stop' | 'hold' | 'land',
   description: string,
-): Operation =>
+): Operation<Context & ControlViews & DeviceViews & FleetViews> =>
   defineOperation({
     id: `devices-${verb}`,
     description,
@@ -28,14 +31,15 @@ export const defineUrgentOperation = (
     input: z.strictObject({ device_id: EveryDeviceRef }),
     output: DeviceCommandView,
     success: commandSuccess(),
-    plan: ({ device_id }, context) => planUrgent({ device_id, command: verb }, context),
-    run: async (plan: UrgentPlan, context) =>
+    plan: ({ device_id }, context: DeviceViews & FleetViews) =>
+      planUrgent({ device_id, command: verb }, context),
+    run: async (plan: UrgentPlan, context: Context & ControlViews & FleetViews) =>
       deviceCommandViewOf(await runUrgentCommand(plan, context)),
   })
 
 const planUrgent = (
   input: { device_id: string; command: string },
-  context: Context,
+  context: DeviceViews & FleetViews,
 ): OperationPlan<UrgentPlan> => {
   const commanded = findCommandedDevices(input.device_id, input.command, context)
   if (commanded.isUrgent) return planUrgentCommand(commanded, input, context)

@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import type { ControlViews } from '../../../../fleet/control/open.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { AppliesTo, AutoRunView, changeDiscovery, listAutoRun } from './discovery-document.ts'
 
@@ -19,7 +21,7 @@ export default defineOperation({
   }),
   examples: [{ state: 'on' }],
   output: z.object({ settings: z.array(AutoRunView) }),
-  run: async ({ state, ...appliesTo }, context) => {
+  run: async ({ state, ...appliesTo }, context: Context & ControlViews) => {
     const change = (settings: object) => ({ ...settings, auto_run: state === 'on' })
     return { settings: listAutoRun(await changeDiscovery(appliesTo, change, context)) }
   },

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { isScan } from '../../../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../../../discovery/modules.ts'
+import type { ControlViews } from '../../../../fleet/control/open.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { AutoRunView, listAutoRun } from './discovery-document.ts'
 
@@ -29,7 +30,7 @@ export default defineOperation({
       }),
     ),
   }),
-  run: (_input, { configs }) => ({
+  run: (_input, { configs }: ControlViews) => ({
     settings: configs.list().flatMap(listAutoRun),
     modules: SCHEDULED.map(({ module, reach, everySeconds, isPassive }) => ({
       module,

@@ -1,5 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { DiscoveryViews } from '../../open.ts'
+import type { RegistryViews } from '../../open-registry.ts'
 import { DiscoveryState, readDiscoveryState } from './discovery-state.ts'
 
 const Counts = z.record(z.string(), z.int())
@@ -24,7 +27,7 @@ export default defineOperation({
       z.object({ cell_id: z.string(), module: z.string(), runs: z.int(), at: z.iso.datetime() }),
     ),
   }),
-  run: async ({ hours }, context) => {
+  run: async ({ hours }, context: Context & DiscoveryViews & RegistryViews) => {
     const { registry, now } = context
     const end = Math.ceil(now() / HOUR_MS) * HOUR_MS
     const scanners = await registry.listScanners(100)

@@ -8,6 +8,7 @@ import {
 } from '../../../../../shared/wire/scan-scope.ts'
 import { CellRef } from '../../../../fleet/cells/cell-field.ts'
 import { type ConfigDocument, FLEET } from '../../../../fleet/control/config-store.ts'
+import type { ControlViews } from '../../../../fleet/control/open.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 
 /** Cells that an entry is for: one, those with a tag, or all. */
@@ -108,7 +109,7 @@ const readForChange = ({ discovery }: Record<string, unknown>): DiscoverySetting
 export const changeDiscovery = (
   input: AppliesToInput,
   change: (settings: DiscoverySettings) => DiscoverySettings,
-  { configs, actor }: Pick<Context, 'configs' | 'actor'>,
+  { configs, actor }: Pick<Context, 'actor'> & Pick<ControlViews, 'configs'>,
 ): Promise<ConfigDocument> => {
   const key = documentKeyOf(input)
   const before = configs.list().find(({ scope, name }) => scope === key.scope && name === key.name)
@@ -122,7 +123,7 @@ export const changeDiscovery = (
 export const changeScope = async (
   input: AppliesToInput,
   change: (entries: readonly ScopeEntry[]) => readonly ScopeEntry[],
-  context: Pick<Context, 'configs' | 'actor'>,
+  context: Pick<Context, 'actor'> & Pick<ControlViews, 'configs'>,
 ): Promise<{ entries: ScopeEntryView[] }> => {
   const changed = await changeDiscovery(
     input,

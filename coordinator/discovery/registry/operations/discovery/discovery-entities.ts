@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { DataState, dataState } from '../../../../kernel/declaration/data-state.ts'
 import { NextCursor, pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { RegistryViews } from '../../open-registry.ts'
 import { ENTITY_FILTER, EntityView } from './entity-view.ts'
 
 export default defineOperation({
@@ -32,7 +33,7 @@ export default defineOperation({
     limit: pageLimit(),
   }),
   output: z.object({ data_state: DataState, entities: z.array(EntityView), next: NextCursor }),
-  run: async ({ present, ...filter }, { registry }) => {
+  run: async ({ present, ...filter }, { registry }: RegistryViews) => {
     const { entities, next } = await registry.page({ ...filter, is_present: present })
     return { data_state: dataState(entities.length), entities, next }
   },

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { RegistryViews } from '../../open-registry.ts'
 import { EntityId, EntityView } from './entity-view.ts'
 
 export default defineOperation({
@@ -15,7 +16,7 @@ export default defineOperation({
   cli: { group: 'discover', verb: 'show' },
   input: z.strictObject({ entity_id: EntityId }),
   output: EntityView,
-  run: async ({ entity_id }, { registry }) => {
+  run: async ({ entity_id }, { registry }: RegistryViews) => {
     const found = await registry.find(entity_id)
     if (found === undefined) throw new ShoalError('not_found', `no entity ${entity_id}`)
     return found

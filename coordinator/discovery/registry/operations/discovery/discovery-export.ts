@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { EXPORT_FORMATS, EXPORTS } from '../../export-formats.ts'
+import type { RegistryViews } from '../../open-registry.ts'
 import { ENTITY_FILTER } from './entity-view.ts'
 
 export default defineOperation({
@@ -19,7 +21,10 @@ export default defineOperation({
   }),
   output: z.object({}),
   sendsText: EXPORT_FORMATS.map(format => EXPORTS[format].mediaType.split(';', 1)[0] ?? ''),
-  run: async ({ format, ...filter }, { registryExport, key, tell, signal }) => {
+  run: async (
+    { format, ...filter },
+    { registryExport, key, tell, signal }: Context & RegistryViews,
+  ) => {
     const event = EXPORTS[format].mediaType
     for await (const data of registryExport({ format, filter, keyId: key?.id })) {
       await tell?.({ event, data })

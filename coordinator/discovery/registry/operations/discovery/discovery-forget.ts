@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { RegistryViews } from '../../open-registry.ts'
 import { EntityId } from './entity-view.ts'
 
 export default defineOperation({
@@ -14,7 +16,7 @@ export default defineOperation({
   cli: { group: 'discover', verb: 'forget' },
   input: z.strictObject({ entity_id: EntityId }),
   output: z.object({ entity_id: z.string() }),
-  run: async ({ entity_id }, { registryAdmin, actor }) => {
+  run: async ({ entity_id }, { registryAdmin, actor }: Context & RegistryViews) => {
     await registryAdmin.erase(entity_id, actor)
     return { entity_id }
   },

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { RegistryViews } from '../../open-registry.ts'
 import { EntityId } from './entity-view.ts'
 import { PinMade } from './pin-view.ts'
 
@@ -16,7 +18,7 @@ export default defineOperation({
   input: z.strictObject({ entity_id: EntityId, other: EntityId }),
   examples: [{ other: 'ent_0c06ea628a9fa16aca5b82cb' }],
   output: PinMade,
-  run: async ({ entity_id, other }, { registryAdmin, actor }) => {
+  run: async ({ entity_id, other }, { registryAdmin, actor }: Context & RegistryViews) => {
     if (other === entity_id)
       throw new ShoalError('invalid_request', 'name two entities', { param: 'other' })
     return { pin_id: await registryAdmin.merge(entity_id, other, actor.actor) }

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { RegistryViews } from '../../open-registry.ts'
 import { EntityId } from './entity-view.ts'
 import { PinMade } from './pin-view.ts'
 
@@ -25,7 +27,7 @@ export default defineOperation({
   }),
   examples: [{ name: 'printer in the hall' }],
   output: PinMade,
-  run: async ({ entity_id, ...values }, { registryAdmin, actor }) => {
+  run: async ({ entity_id, ...values }, { registryAdmin, actor }: Context & RegistryViews) => {
     if (Object.keys(values).length === 0)
       throw new ShoalError('invalid_request', 'name at least one value, such as name', {
         param: 'name',

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { RegistryViews } from '../../open-registry.ts'
 
 export default defineOperation({
   id: 'discovery-pins',
@@ -24,5 +25,7 @@ export default defineOperation({
       }),
     ),
   }),
-  run: async ({ limit }, { registryAdmin }) => ({ pins: await registryAdmin.listPins(limit) }),
+  run: async ({ limit }, { registryAdmin }: RegistryViews) => ({
+    pins: await registryAdmin.listPins(limit),
+  }),
 })

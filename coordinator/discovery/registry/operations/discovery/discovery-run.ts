@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import type { DiscoveryModule } from '../../../../../discovery/module.ts'
 import { ALL_MODULES, DISCOVERY_MODULES } from '../../../../../discovery/modules.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { DiscoveryViews } from '../../open.ts'
 import { FoundHost, listHosts } from './list-hosts.ts'
 import { findModule, ModuleOutcome, type ModuleRows, runModules } from './run-modules.ts'
 
@@ -46,7 +48,7 @@ export default defineOperation({
     modules: z.array(ModuleOutcome),
   }),
   success: { field: 'outcome', codes: { complete: 0, failed: 69 } },
-  run: async ({ modules }, context) => {
+  run: async ({ modules }, context: Context & DiscoveryViews) => {
     const chosen = modules?.map(findModule) ?? listDefaultModules()
     const found: ModuleRows[] = []
     const outcomes = await runModules(chosen, context, each => found.push(each))

@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import type { ControlViews } from '../../../../fleet/control/open.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import {
   AppliesTo,
@@ -31,7 +33,7 @@ export default defineOperation({
   }),
   examples: [{ target: '192.168.1.0/24' }],
   output: z.object({ entries: z.array(ScopeEntryView) }),
-  run: async ({ target, force, ...appliesTo }, context) => {
+  run: async ({ target, force, ...appliesTo }, context: Context & ControlViews) => {
     const entry = createEntry(target, force)
     const add = (entries: readonly { target: string }[]) => [
       ...entries.filter(each => each.target !== entry.target),

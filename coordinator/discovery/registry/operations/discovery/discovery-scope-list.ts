@@ -1,5 +1,7 @@
 import * as z from 'zod'
 import { findEntryFault } from '../../../../../discovery/scope.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
+import type { ControlViews } from '../../../../fleet/control/open.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { listScopeEntries, ScopeEntryView } from './discovery-document.ts'
 
@@ -28,7 +30,7 @@ export default defineOperation({
       }),
     ),
   }),
-  run: async (_input, { configs, fleet }) => {
+  run: async (_input, { configs, fleet }: ControlViews & FleetViews) => {
     const entries = configs.list().flatMap(listScopeEntries)
     const known = new Set(entries.map(({ target }) => target))
     const proposals = [...fleet.cells()].flatMap(({ id, announce }) =>

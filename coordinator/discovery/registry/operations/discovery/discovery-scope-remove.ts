@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { normaliseTarget } from '../../../../../discovery/scope.ts'
 import { ShoalError } from '../../../../../shared/errors.ts'
+import type { ControlViews } from '../../../../fleet/control/open.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { AppliesTo, changeScope, ScopeEntryView, Target } from './discovery-document.ts'
 
@@ -16,7 +18,7 @@ export default defineOperation({
   cli: { group: 'discover', verb: 'scope remove', words: ['target'] },
   input: z.strictObject({ target: Target, ...AppliesTo }),
   output: z.object({ entries: z.array(ScopeEntryView) }),
-  run: async ({ target, ...appliesTo }, context) => {
+  run: async ({ target, ...appliesTo }, context: Context & ControlViews) => {
     const wanted = normaliseTarget(target)
     const remove = (entries: readonly { target: string }[]) => {
       const kept = entries.filter(each => normaliseTarget(each.target) !== wanted)

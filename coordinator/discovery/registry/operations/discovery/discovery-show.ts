@@ -1,5 +1,7 @@
 import * as z from 'zod'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { DiscoveryViews } from '../../open.ts'
+import type { RegistryViews } from '../../open-registry.ts'
 import { DiscoveryState, readDiscoveryState } from './discovery-state.ts'
 
 export default defineOperation({
@@ -13,5 +15,5 @@ export default defineOperation({
   cli: { group: 'discover', verb: 'status' },
   input: z.strictObject({}),
   output: DiscoveryState,
-  run: (_input, context) => readDiscoveryState(context),
+  run: (_input, context: DiscoveryViews & RegistryViews) => readDiscoveryState(context),
 })

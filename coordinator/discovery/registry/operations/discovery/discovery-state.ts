@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { isScan } from '../../../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../../../discovery/modules.ts'
-import type { Context } from '../../../../kernel/declaration/context.ts'
+import type { DiscoveryViews } from '../../open.ts'
+import type { RegistryViews } from '../../open-registry.ts'
 
 /** State of discovery for every caller: counts, and nothing about single things. */
 export const DiscoveryState = z.object({
@@ -25,7 +26,9 @@ export const DiscoveryState = z.object({
 export const readDiscoveryState = async ({
   registry,
   autoRunUses,
-}: Pick<Context, 'registry' | 'autoRunUses'>): Promise<z.input<typeof DiscoveryState>> => {
+}: Pick<DiscoveryViews, 'autoRunUses'> & Pick<RegistryViews, 'registry'>): Promise<
+  z.input<typeof DiscoveryState>
+> => {
   const counts = await registry.countBy('is_present')
   const [newest] = await registry.listScanners(1)
   const scans = DISCOVERY_MODULES.filter(isScan).length

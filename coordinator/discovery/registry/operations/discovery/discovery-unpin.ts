@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { RegistryViews } from '../../open-registry.ts'
 import { PinId, PinMade } from './pin-view.ts'
 
 export default defineOperation({
@@ -13,7 +14,7 @@ export default defineOperation({
   cli: { group: 'discover', verb: 'unpin' },
   input: z.strictObject({ pin_id: PinId }),
   output: PinMade,
-  run: async ({ pin_id }, { registryAdmin }) => {
+  run: async ({ pin_id }, { registryAdmin }: RegistryViews) => {
     await registryAdmin.unpin(pin_id)
     return { pin_id }
   },

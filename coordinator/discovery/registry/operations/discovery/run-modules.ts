@@ -4,6 +4,7 @@ import { DISCOVERY_MODULES } from '../../../../../discovery/modules.ts'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { runModule } from '../../../modules/operations/module-answer.ts'
+import type { DiscoveryViews } from '../../open.ts'
 
 /** How one of several modules did. */
 export const ModuleOutcome = z.object({
@@ -48,7 +49,7 @@ export interface ModuleRows {
  */
 export const runModules = async (
   modules: readonly DiscoveryModule[],
-  context: Context,
+  context: Context & DiscoveryViews,
   note: (found: ModuleRows) => void = () => {},
 ): Promise<ModuleOutcome[]> => {
   const outcomes: ModuleOutcome[] = []
@@ -80,7 +81,7 @@ const describeFailure = (error: unknown, { signal }: Pick<Context, 'signal'>): s
 /** Runs one module, with its defaults unless given an input, and says how it went. */
 export const tryModule = async (
   module: DiscoveryModule,
-  context: Context,
+  context: Context & DiscoveryViews,
   input?: object,
   note: (found: ModuleRows) => void = () => {},
 ): Promise<ModuleOutcome> => {

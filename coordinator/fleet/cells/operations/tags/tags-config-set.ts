@@ -1,6 +1,10 @@
 import * as z from 'zod'
 import { Settings } from '../../../../../shared/wire/desired.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { ControlViews } from '../../../control/open.ts'
+import type { EnrolmentViews } from '../../../enrolment/open.ts'
+import type { FleetViews } from '../../open.ts'
 import { tagsOf } from '../cell-view.ts'
 import { ConfigView, configViewOf } from '../config-view.ts'
 
@@ -29,7 +33,10 @@ export default defineOperation({
       .int()
       .describe('Number of cells that have the tag now; 0 may mean that the tag is misspelt.'),
   }),
-  run: async ({ tag: name, document, if_version: ifVersion }, context) => {
+  run: async (
+    { tag: name, document, if_version: ifVersion },
+    context: Context & ControlViews & EnrolmentViews & FleetViews,
+  ) => {
     const { configs, cells, fleet, actor } = context
     const seen = ifVersion === undefined ? {} : { ifVersion }
     const set = await configs.set({ scope: 'tag', name, document, ...seen }, actor)

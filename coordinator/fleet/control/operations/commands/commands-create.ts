@@ -5,9 +5,12 @@ import type { ApprovedPlan } from '../../../../../shared/wire/approved-plan.ts'
 import { MAX_TTL_SECONDS, VerbName } from '../../../../../shared/wire/command.ts'
 import { LIVE_GATE } from '../../../../../shared/wire/plan-part.ts'
 import { limitJson } from '../../../../kernel/declaration/bounded-json.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { CellRef } from '../../../cells/cell-field.ts'
+import type { EnrolmentViews } from '../../../enrolment/open.ts'
 import type { CommandRequest } from '../../commands.ts'
+import type { ControlViews } from '../../open.ts'
 import { SENT_SUCCESS } from './command-success.ts'
 import { CommandView, commandViewOf } from './command-view.ts'
 
@@ -52,7 +55,10 @@ export default defineOperation({
   examples: [{ verb: 'ping' }],
   output: CommandView,
   success: SENT_SUCCESS,
-  plan: async ({ cell_id, device_id, verb, params, mode, ttl_seconds }, context) => {
+  plan: async (
+    { cell_id, device_id, verb, params, mode, ttl_seconds },
+    context: Context & ControlViews & EnrolmentViews,
+  ) => {
     requireShortWait({ device_id, ttl_seconds })
     const { cells, commands, actor, signal } = context
     const cell = await cells.get(cell_id)
@@ -69,7 +75,11 @@ export default defineOperation({
     if (hazard !== 'unsafe') return { plan: { request: { ...request, hazard }, covers }, summary }
     return { plan: { request, covers }, covers, summary, gate: gate ?? LIVE_GATE }
   },
-  run: async ({ request, covers }: CreatePlan, { commands, actor }, approval) =>
+  run: async (
+    { request, covers }: CreatePlan,
+    { commands, actor }: Context & ControlViews,
+    approval,
+  ) =>
     commandViewOf(
       approval === undefined
         ? await commands.create(request, actor)
@@ -77,7 +87,7 @@ export default defineOperation({
             commands.createWithin(trx, request, actor, { plan: covers, approval: signed }),
           ),
     ),
-  recall: async ([id = ''], { commands }) => {
+  recall: async ([id = ''], { commands }: ControlViews) => {
     const made = await commands.get(id)
     return made && commandViewOf(made)
   },

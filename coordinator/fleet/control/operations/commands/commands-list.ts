@@ -3,6 +3,8 @@ import { ShoalError } from '../../../../../shared/errors.ts'
 import { findCursorRow, NextCursor, PAGE } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { CellRef } from '../../../cells/cell-field.ts'
+import type { EnrolmentViews } from '../../../enrolment/open.ts'
+import type { ControlViews } from '../../open.ts'
 import { CommandView, commandViewOf } from './command-view.ts'
 
 export default defineOperation({
@@ -18,7 +20,7 @@ export default defineOperation({
     ...PAGE,
   }),
   output: z.object({ commands: z.array(CommandView), next: NextCursor }),
-  run: async ({ cell_id, before, limit }, { commands, cells }) => {
+  run: async ({ cell_id, before, limit }, { commands, cells }: ControlViews & EnrolmentViews) => {
     if (cell_id !== undefined && (await cells.get(cell_id)) === undefined)
       throw new ShoalError('not_found', `no cell ${cell_id}`, { param: 'cell_id' })
     const found = await commands.list({

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import { Id } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { ControlViews } from '../../open.ts'
 import { CommandView, commandViewOf } from './command-view.ts'
 
 export default defineOperation({
@@ -14,7 +15,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({ command_id: Id }),
   output: CommandView,
-  run: async ({ command_id }, { commands }) => {
+  run: async ({ command_id }, { commands }: ControlViews) => {
     const command = await commands.get(command_id)
     if (command === undefined) throw new ShoalError('not_found', `no command ${command_id}`)
     return commandViewOf(command)

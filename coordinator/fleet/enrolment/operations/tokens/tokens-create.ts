@@ -1,8 +1,11 @@
 import * as z from 'zod'
 import { joinTokenText } from '../../../../../shared/join-token.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
 import type { NewToken } from '../../join-tokens.ts'
+import type { EnrolmentViews } from '../../open.ts'
+import type { IdentityViews } from '../../open-identity.ts'
 import { Tags, TokenView, tokenViewOf } from './token-view.ts'
 
 const ENROL_GATE = 'gate.cell-enroll'
@@ -41,7 +44,7 @@ export default defineOperation({
     if (uses === 1) return { plan, summary }
     return { plan, covers: { action: 'cell.enrol-many', ...plan }, summary, gate: ENROL_GATE }
   },
-  run: async (plan: NewToken, context, approval) => {
+  run: async (plan: NewToken, context: Context & EnrolmentViews & IdentityViews, approval) => {
     const { tokens, identity, actor } = context
     const wanted = { ...plan, ...scopeOf(context) }
     const { token, secret } =

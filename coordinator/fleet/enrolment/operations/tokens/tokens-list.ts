@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
+import type { EnrolmentViews } from '../../open.ts'
 import { TokenView, tokenViewOf } from './token-view.ts'
 
 export default defineOperation({
@@ -14,7 +16,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({}),
   output: z.object({ tokens: z.array(TokenView) }),
-  run: async (_input, context) => {
+  run: async (_input, context: Context & EnrolmentViews) => {
     const { tenantId } = scopeOf(context)
     return { tokens: (await context.tokens.list(tenantId)).map(tokenViewOf) }
   },

@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { Id } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
+import type { EnrolmentViews } from '../../open.ts'
 
 export default defineOperation({
   id: 'tokens-revoke',
@@ -14,7 +16,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({ token_id: Id }),
   output: z.object({ id: z.string() }),
-  run: async ({ token_id }, context) => {
+  run: async ({ token_id }, context: Context & EnrolmentViews) => {
     const { tenantId } = scopeOf(context)
     await context.tokens.revoke({ id: token_id, tenantId }, context.actor)
     return { id: token_id }

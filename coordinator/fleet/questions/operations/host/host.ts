@@ -4,8 +4,11 @@ import { HOST_PROBES } from '../../../../../shared/probes/host-probes.ts'
 import type { HostProbe, ProbeShape } from '../../../../../shared/probes/probe.ts'
 import { HOST_DATA_MAX_BYTES, HOST_PROBE_SECONDS } from '../../../../../shared/wire/host-probe.ts'
 import { limitJson } from '../../../../kernel/declaration/bounded-json.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation, type Operation } from '../../../../kernel/declaration/operation.ts'
 import { CellRef } from '../../../cells/cell-field.ts'
+import type { FleetViews } from '../../../cells/open.ts'
+import type { EnrolmentViews } from '../../../enrolment/open.ts'
 import { askForProbe } from '../../cell-probe.ts'
 
 const Row = z.looseObject({})
@@ -19,7 +22,7 @@ const SHAPES: Record<ProbeShape, z.ZodType> = {
 }
 
 /** A look at the machine of one cell, as an operation. */
-const operationOf = (probe: HostProbe): Operation => {
+const operationOf = (probe: HostProbe): Operation<Context & EnrolmentViews & FleetViews> => {
   const { units, reach } = probe
   const data = limitJson(SHAPES[probe.shape].nullable(), HOST_DATA_MAX_BYTES)
   return defineOperation({
@@ -46,7 +49,10 @@ const operationOf = (probe: HostProbe): Operation => {
       cell_id: z.string(),
       data,
     }),
-    run: async ({ cell_id, ...input }, { cells, fleet, signal }) => {
+    run: async (
+      { cell_id, ...input },
+      { cells, fleet, signal }: Context & EnrolmentViews & FleetViews,
+    ) => {
       if ((await cells.get(cell_id)) === undefined)
         throw new ShoalError('not_found', `no cell ${cell_id}`)
       const answer = await askForProbe(fleet, cell_id, probe, input, signal)

@@ -1,5 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
+import type { ModelViews } from '../../../../fleet/models/open.ts'
 import { isFull } from '../../../../fleet/routing/engine.ts'
 import { BREAKER_STATES, type BreakerState } from '../../../../fleet/routing/health/breaker.ts'
 import { EngineHealth } from '../../../../fleet/routing/health/engine-health.ts'
@@ -7,6 +9,7 @@ import { FAULTS } from '../../../../fleet/routing/health/fault.ts'
 import type { Pool } from '../../../../fleet/routing/pool.ts'
 import { trailOf } from '../../../../fleet/routing/trails.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { DispatchViews } from '../../open.ts'
 import { ENGINE_STATES, type EngineRow, listEngineRows } from './engine-rows.ts'
 
 const EngineView = z.object({
@@ -88,7 +91,15 @@ export default defineOperation({
     waiting: z.record(z.string(), z.int()),
   }),
   cli: { group: 'routing', verb: 'show' },
-  run: ({ model, limit, breaker }, { fleet, catalogue, waiting, routing: { router, nowMs } }) => {
+  run: (
+    { model, limit, breaker },
+    {
+      fleet,
+      catalogue,
+      waiting,
+      routing: { router, nowMs },
+    }: DispatchViews & FleetViews & ModelViews,
+  ) => {
     const pools = [...router.listPools()].filter(({ pool }) => (model ?? pool.model) === pool.model)
     // a model that no cell serves now has no engines, and a misspelt one is an error
     if (model !== undefined && pools.length === 0 && !catalogue.some(({ id }) => id === model))

@@ -3,6 +3,7 @@ import type { Context } from '../../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../../kernel/declaration/data-state.ts'
 import { type Activated, type PathStep, spreadActivation } from '../../activation.ts'
 import { listGains } from '../../co-activation.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { AsOf, graphFor, NodeView, nodeViewOf, requireNode, round } from './graph-view.ts'
 
 /** Nodes that a text query starts from. */
@@ -59,7 +60,7 @@ interface ActivationInput {
 /** Activates the caller's graph from nodes, or from what a text finds. Throws `not_found`. */
 export const activateFor = async (
   { seeds, query, hops, limit, learn }: ActivationInput,
-  context: Context,
+  context: Context & KnowledgeViews,
 ): Promise<z.input<typeof ActivationView>> => {
   const { tenantId, graph, as_of } = await graphFor(context)
   for (const seed of seeds) requireNode(graph, seed, 'seed')

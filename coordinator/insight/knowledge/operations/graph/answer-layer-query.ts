@@ -2,6 +2,7 @@ import { ShoalError } from '../../../../../shared/errors.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { dataState } from '../../../../kernel/declaration/data-state.ts'
 import { edgeKey, type GraphEdge } from '../../graph-model.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { findCoverage } from '../../queries/coverage.ts'
 import { findCycles } from '../../queries/find-cycles.ts'
 import { findOwners } from '../../queries/find-owner.ts'
@@ -28,7 +29,7 @@ type Part = Partial<LayerAnswer> & { summary: string }
 /** Answers a question about the caller's graph. Throws `invalid_request` for a missing id, `not_found`. */
 export const answerLayerQuery = async (
   question: LayerQuestion,
-  context: Context,
+  context: Context & KnowledgeViews,
 ): Promise<LayerAnswer> => {
   const { graph, as_of } = await graphFor(context)
   const { query_type } = question

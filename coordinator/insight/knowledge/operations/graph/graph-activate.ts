@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { ActivationView, activateFor, Hops } from './activation-view.ts'
 import { NodeId } from './graph-view.ts'
 
@@ -20,6 +22,6 @@ export default defineOperation({
   }),
   output: ActivationView,
   examples: [{ seeds: ['gate:gate.major-release-approve', 'agent-role:architecture'] }],
-  run: ({ seeds, ...input }, context) =>
+  run: ({ seeds, ...input }, context: Context & KnowledgeViews) =>
     activateFor({ seeds: [...new Set(seeds)], query: undefined, ...input }, context),
 })

@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../../kernel/declaration/data-state.ts'
 import { NextCursor, pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { takePage } from '../../take-page.ts'
 import { AsOf, EdgeView, edgeViewOf, graphFor, LayerId } from './graph-view.ts'
 
@@ -26,7 +28,10 @@ export default defineOperation({
     next: NextCursor,
   }),
   examples: [{ relation: 'approved_by' }],
-  run: async ({ relation, layer, learned_only, after, limit }, context) => {
+  run: async (
+    { relation, layer, learned_only, after, limit },
+    context: Context & KnowledgeViews,
+  ) => {
     const { graph, as_of } = await graphFor(context)
     const { keys, edges } = graph.adjacency
     const wanted = keys.filter((key, number) => {

@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { NextCursor, pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { EXPORT_TYPES, exportPage } from '../../export-graph.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { graphFor, LayerId } from './graph-view.ts'
 
 export default defineOperation({
@@ -27,7 +29,7 @@ export default defineOperation({
     next: { field: 'next', input: 'after' },
   },
   examples: [{ what: 'edges', layer: 'governance', format: 'csv' }],
-  run: async ({ format, ...page }, context) => {
+  run: async ({ format, ...page }, context: Context & KnowledgeViews) => {
     const { graph } = await graphFor(context)
     return { content_type: EXPORT_TYPES[format], ...exportPage(graph, format, page) }
   },

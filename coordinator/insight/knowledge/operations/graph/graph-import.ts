@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { isLiveLayer } from '../../graph-model.ts'
 import { readLayer } from '../../layer-document.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { graphFor, LayerId } from './graph-view.ts'
 import { LayerView, layerViewOf } from './layer-view.ts'
 
@@ -35,7 +37,7 @@ export default defineOperation({
       .describe('Stored edges of all layers whose ends do not exist now; they are left out.'),
   }),
   examples: [{ text: '{"nodes":[{"id":"service:crm"}]}' }],
-  run: async ({ layer_id, text, format, replace }, context) => {
+  run: async ({ layer_id, text, format, replace }, context: Context & KnowledgeViews) => {
     if (isLiveLayer(layer_id))
       throw new ShoalError(
         'invalid_request',

@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { LayerId } from './graph-view.ts'
 
 export default defineOperation({
@@ -14,7 +16,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({ layer_id: LayerId }),
   output: z.object({ layer_id: z.string(), deleted: z.literal(true) }),
-  run: async ({ layer_id }, context) => {
+  run: async ({ layer_id }, context: Context & KnowledgeViews) => {
     await context.knowledge.deleteLayer(scopeOf(context).tenantId, layer_id, context.actor)
     return { layer_id, deleted: true as const }
   },

@@ -1,8 +1,10 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
 import { LIVE_LAYERS } from '../../graph-model.ts'
 import { LAYER_LIMITS } from '../../layer-store.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { LayerView, layerViewOf } from './layer-view.ts'
 
 export default defineOperation({
@@ -21,7 +23,7 @@ export default defineOperation({
     most_edges: z.int(),
     most_layers: z.int(),
   }),
-  run: async (_input, context) => ({
+  run: async (_input, context: Context & KnowledgeViews) => ({
     live: [...LIVE_LAYERS],
     imported: (await context.knowledge.listLayers(scopeOf(context).tenantId)).map(layerViewOf),
     most_nodes: LAYER_LIMITS.nodes,

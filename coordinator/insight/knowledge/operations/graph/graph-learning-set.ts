@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { LearningView, learningOf } from './learning-view.ts'
 
 /** Edges in the answer. */
@@ -36,7 +38,10 @@ export default defineOperation({
   }),
   output: LearningView,
   examples: [{ enabled: true, half_life_hours: 168 }],
-  run: async ({ enabled, rate_percent, half_life_hours, forget }, context) => {
+  run: async (
+    { enabled, rate_percent, half_life_hours, forget },
+    context: Context & KnowledgeViews,
+  ) => {
     const change = {
       forget,
       ...(enabled !== undefined && { enabled }),

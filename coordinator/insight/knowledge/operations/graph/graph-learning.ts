@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { LearningView, learningOf } from './learning-view.ts'
 
 export default defineOperation({
@@ -12,5 +14,5 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({ limit: pageLimit(200, 20) }),
   output: LearningView,
-  run: ({ limit }, context) => learningOf(context, limit),
+  run: ({ limit }, context: Context & KnowledgeViews) => learningOf(context, limit),
 })

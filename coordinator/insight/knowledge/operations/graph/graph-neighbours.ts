@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { NextCursor, pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { takePage } from '../../take-page.ts'
 import {
   AsOf,
@@ -35,7 +37,10 @@ export default defineOperation({
     neighbours: z.array(z.object({ edge: EdgeView, node: NodeView })),
     next: NextCursor,
   }),
-  run: async ({ node_id, direction, relation, after, limit }, context) => {
+  run: async (
+    { node_id, direction, relation, after, limit },
+    context: Context & KnowledgeViews,
+  ) => {
     const { graph, as_of } = await graphFor(context)
     requireNode(graph, node_id)
     const keys = graph.graph.filterEdges(

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { AsOf, graphFor, NodeId, NodeView, nodeViewOf, requireNode } from './graph-view.ts'
 
 export default defineOperation({
@@ -18,7 +20,7 @@ export default defineOperation({
     incoming: z.int(),
     outgoing: z.int(),
   }),
-  run: async ({ node_id }, context) => {
+  run: async ({ node_id }, context: Context & KnowledgeViews) => {
     const { graph, as_of } = await graphFor(context)
     const node = requireNode(graph, node_id)
     const relations: Record<string, number> = {}

@@ -1,7 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../../kernel/declaration/data-state.ts'
 import { NextCursor, pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { takePage } from '../../take-page.ts'
 import type { TenantGraph } from '../../tenant-graph.ts'
 import { AsOf, graphFor, LayerId, NodeId, NodeView, nodeViewOf } from './graph-view.ts'
@@ -35,7 +37,7 @@ export default defineOperation({
     next: NextCursor,
   }),
   examples: [{ kind: 'gate' }, { query: 'air quality' }],
-  run: async ({ query, kind, layer, after, limit }, context) => {
+  run: async ({ query, kind, layer, after, limit }, context: Context & KnowledgeViews) => {
     const { graph, as_of } = await graphFor(context)
     const accepts = (id: string): boolean => {
       const node = graph.node(id)

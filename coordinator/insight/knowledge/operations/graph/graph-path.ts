@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { edgeKey } from '../../graph-model.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { findPath } from '../../queries/find-path.ts'
 import { AsOf, EdgeView, edgeViewOf, graphFor, NodeId, requireNode } from './graph-view.ts'
 
@@ -25,7 +27,7 @@ export default defineOperation({
     edges: z.array(EdgeView),
   }),
   examples: [{ from: 'agent-role:release', to: 'role:architect' }],
-  run: async ({ from, to }, context) => {
+  run: async ({ from, to }, context: Context & KnowledgeViews) => {
     const { graph, as_of } = await graphFor(context)
     requireNode(graph, from, 'from')
     requireNode(graph, to, 'to')

@@ -4,6 +4,7 @@ import { iso } from '../../../../../shared/time.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
 import type { GraphEdge, GraphNode } from '../../graph-model.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import type { TenantGraph } from '../../tenant-graph.ts'
 
 /** Id of a node as a caller sends it. */
@@ -49,7 +50,7 @@ export const edgeViewOf = (graph: TenantGraph, edge: GraphEdge, key: string, now
 export const round = (value: number): number => Math.round(value * 10_000) / 10_000
 
 /** The graph of the caller's tenant, and the time at which it was read. */
-export const graphFor = async (context: Context) => {
+export const graphFor = async (context: Context & KnowledgeViews) => {
   const { tenantId } = scopeOf(context)
   const graph = await context.knowledge.graphOf(tenantId)
   return { tenantId, graph, as_of: iso(graph.asOf) }

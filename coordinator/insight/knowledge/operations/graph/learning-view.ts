@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { MAX_LEARNED } from '../../learning-store.ts'
+import type { KnowledgeViews } from '../../open.ts'
 import { EdgeView, edgeViewOf, graphFor } from './graph-view.ts'
 
 export const LearningView = z.object({
@@ -16,7 +17,7 @@ export const LearningView = z.object({
 })
 
 export const learningOf = async (
-  context: Context,
+  context: Context & KnowledgeViews,
   limit: number,
 ): Promise<z.input<typeof LearningView>> => {
   const { graph } = await graphFor(context)

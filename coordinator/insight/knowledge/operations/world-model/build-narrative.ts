@@ -1,6 +1,9 @@
 import type * as z from 'zod'
 import { iso } from '../../../../../shared/time.ts'
+import type { RegistryViews } from '../../../../discovery/registry/open-registry.ts'
 import type { Alert } from '../../../../fleet/alerts/alert.ts'
+import type { MonitorViews } from '../../../../fleet/alerts/open-monitor.ts'
+import type { AuditViews } from '../../../../kernel/audit/open.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
 import type { Event, Narrative } from './aspects.ts'
@@ -13,7 +16,9 @@ const SHOWN = 100
  * Lists the events of the last 24 hours with their times: rows of the audit that the tenant may see,
  * alerts, and changes of the inventory. Every event has the id under which its source keeps it.
  */
-export const buildNarrative = async (context: Context): Promise<z.input<typeof Narrative>> => {
+export const buildNarrative = async (
+  context: Context & AuditViews & MonitorViews & RegistryViews,
+): Promise<z.input<typeof Narrative>> => {
   const { audit, monitor, registry } = context
   const from = context.now() - SPAN_MS
   const filter = { from, order: 'newest', limit: SHOWN + 1 } as const
@@ -38,7 +43,7 @@ export const buildNarrative = async (context: Context): Promise<z.input<typeof N
 }
 
 /** Deltas are read from the oldest on: those before the newest ones are skipped by their number. */
-const readNewestDeltas = async (registry: Context['registry'], since: number) => {
+const readNewestDeltas = async (registry: RegistryViews['registry'], since: number) => {
   const counts = await registry.countDeltas(since)
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
   const [first] = await registry.deltas({ since, limit: 1 })

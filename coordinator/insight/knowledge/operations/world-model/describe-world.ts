@@ -3,18 +3,30 @@ import { DISCOVERY_MODULES } from '../../../../../discovery/modules.ts'
 import { iso } from '../../../../../shared/time.ts'
 import { VERSION } from '../../../../../shared/version.ts'
 import { escapeHidden } from '../../../../../shared/visible.ts'
+import type { GateViews } from '../../../../access/gates/open.ts'
 import { stateAt } from '../../../../access/gates/request.ts'
+import type { PeopleViews } from '../../../../access/people/open.ts'
 import { listAgentRoles } from '../../../../agents/sessions/roles.ts'
+import type { CallViews } from '../../../../calls/invoke/call-views.ts'
+import type { DeviceViews } from '../../../../devices/inventory/open.ts'
 import { isRaised } from '../../../../fleet/alerts/alert.ts'
+import type { MonitorViews } from '../../../../fleet/alerts/open-monitor.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
+import type { ReplicaViews } from '../../../../fleet/cells/replica-states.ts'
+import type { ModelViews } from '../../../../fleet/models/open.ts'
+import type { VitalViews } from '../../../../kernel/base/vitals.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
+import type { QueueViews } from '../../../../kernel/queue/open.ts'
 import type { Current, GateAspect, Identity, QueueAspect, TenantAspect } from './aspects.ts'
 
 /** Requests, jobs and alerts in an answer. */
 const SHOWN = 50
 const MOST_REQUESTS = 200
 
-export const describeCurrent = async (context: Context): Promise<z.input<typeof Current>> => {
+export const describeCurrent = async (
+  context: Context & DeviceViews & FleetViews & GateViews & ModelViews & MonitorViews,
+): Promise<z.input<typeof Current>> => {
   const { fleet, monitor, catalogue, devices } = context
   const models = catalogue.map(({ id }) => id)
   const known = devices.list()
@@ -35,7 +47,9 @@ export const describeCurrent = async (context: Context): Promise<z.input<typeof 
   }
 }
 
-export const describeIdentity = (context: Context): z.input<typeof Identity> => ({
+export const describeIdentity = (
+  context: Context & CallViews & GateViews & ModelViews & ReplicaViews & VitalViews,
+): z.input<typeof Identity> => ({
   version: VERSION,
   uptime_seconds: Math.floor(context.vitals.uptimeSeconds()),
   coordinators: context.replicas.live().map(({ id, version }) => ({ replica_id: id, version })),
@@ -48,7 +62,9 @@ export const describeIdentity = (context: Context): z.input<typeof Identity> => 
   agent_roles: listAgentRoles().length,
 })
 
-export const describeQueue = async (context: Context): Promise<z.input<typeof QueueAspect>> => {
+export const describeQueue = async (
+  context: Context & QueueViews,
+): Promise<z.input<typeof QueueAspect>> => {
   const scope = scopeOf(context)
   const lines = await context.queue.board(scope)
   const newest = await context.queue.list({ limit: SHOWN }, scope)
@@ -69,7 +85,9 @@ export const describeQueue = async (context: Context): Promise<z.input<typeof Qu
   }
 }
 
-export const describeGates = async (context: Context): Promise<z.input<typeof GateAspect>> => {
+export const describeGates = async (
+  context: Context & GateViews,
+): Promise<z.input<typeof GateAspect>> => {
   const pending = await listPending(context)
   const counts = countBy(pending, ({ gateId }) => gateId)
   return {
@@ -90,7 +108,9 @@ export const describeGates = async (context: Context): Promise<z.input<typeof Ga
 }
 
 /** Tenants by the role of the caller: operator_admin sees all that the key acts for, others theirs. */
-export const describeTenants = async (context: Context): Promise<z.input<typeof TenantAspect>> => {
+export const describeTenants = async (
+  context: Context & PeopleViews,
+): Promise<z.input<typeof TenantAspect>> => {
   const { key, people } = context
   const { tenantId } = scopeOf(context)
   const seesAll = key?.roles.includes('operator_admin') === true
@@ -110,7 +130,7 @@ export const describeTenants = async (context: Context): Promise<z.input<typeof 
   }
 }
 
-const listPending = async (context: Context) => {
+const listPending = async (context: Context & GateViews) => {
   const now = context.now()
   const filter = { states: ['pending'] as const, limit: MOST_REQUESTS }
   const found = await context.gates.list(filter, scopeOf(context))

@@ -1,10 +1,19 @@
 import * as z from 'zod'
 import { iso } from '../../../../../shared/time.ts'
+import type { GateViews } from '../../../../access/gates/open.ts'
+import type { FlowViews } from '../../../../agents/flows/open.ts'
 import { alertData, isRaised } from '../../../../fleet/alerts/alert.ts'
+import type { MonitorViews } from '../../../../fleet/alerts/open-monitor.ts'
 import { AlertView } from '../../../../fleet/alerts/operations/alert-view.ts'
+import type { FleetViews } from '../../../../fleet/cells/open.ts'
+import type { ModelViews } from '../../../../fleet/models/open.ts'
+import type { RampUpViews } from '../../../../fleet/rampup/open.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
+import type { QueueViews } from '../../../../kernel/queue/open.ts'
 import { comparePeriods } from '../../../reports/period.ts'
+import type { ServiceViews } from '../../../services/open.ts'
 import { AlertOverview, countAlerts, GateOverview, readGates } from '../../day-overview.ts'
 import { FleetOverview, overviewOf, QueueOverview, queueOverviewOf } from '../../fleet-overview.ts'
 import {
@@ -45,7 +54,18 @@ export default defineOperation({
     services: z.array(ServiceState).describe('Configured services, as they answer now.'),
     tickets: z.null().describe('Null: no ticket system is connected.'),
   }),
-  run: async (_input, context) => {
+  run: async (
+    _input,
+    context: Context &
+      FleetViews &
+      FlowViews &
+      GateViews &
+      ModelViews &
+      MonitorViews &
+      QueueViews &
+      RampUpViews &
+      ServiceViews,
+  ) => {
     const { monitor, now } = context
     const scope = scopeOf(context)
     const [queue, { flows, synergies }, ramp_ups, gates, services] = await Promise.all([

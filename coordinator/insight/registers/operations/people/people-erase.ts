@@ -1,6 +1,10 @@
 import * as z from 'zod'
+import type { FlowViews } from '../../../../agents/flows/open.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
+import type { KnowledgeViews } from '../../../knowledge/open.ts'
+import type { RegisterViews } from '../../open.ts'
 import { RecordId } from '../../register.ts'
 
 export default defineOperation({
@@ -21,7 +25,7 @@ export default defineOperation({
     statements_deleted: z.int().describe('Imported nodes and edges of the knowledge graph.'),
     step_outputs_deleted: z.int().describe('Outputs of steps of flows that named the person.'),
   }),
-  run: async ({ person_id }, context) => {
+  run: async ({ person_id }, context: Context & FlowViews & KnowledgeViews & RegisterViews) => {
     const { registers, knowledge, flows, actor: by } = context
     const { tenantId } = scopeOf(context)
     // before the records too: without them a repeated call finds nobody

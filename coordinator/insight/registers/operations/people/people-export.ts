@@ -1,6 +1,9 @@
 import * as z from 'zod'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
+import type { KnowledgeViews } from '../../../knowledge/open.ts'
+import type { RegisterViews } from '../../open.ts'
 import { createUnknownPersonError } from '../../person-data.ts'
 import { RecordId } from '../../register.ts'
 import { RecordView, viewRecord } from '../record-view.ts'
@@ -29,7 +32,7 @@ export default defineOperation({
       )
       .describe('What imported layers of the knowledge graph say of `person:<id>`.'),
   }),
-  run: async ({ person_id }, context) => {
+  run: async ({ person_id }, context: Context & KnowledgeViews & RegisterViews) => {
     const scope = scopeOf(context)
     const found = await context.registers.findPerson(person_id, scope)
     const said = await context.knowledge.findPerson(scope.tenantId, person_id)

@@ -1,6 +1,8 @@
 import * as z from 'zod'
 import { TrustBody } from '../../../../../shared/wire/trust.ts'
-import { defineOperation } from '../../../declaration/operation.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
+import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { IdentityViews } from '../../open-identity.ts'
 
 export default defineOperation({
   id: 'signing-key-rotate',
@@ -13,5 +15,5 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({}),
   output: TrustBody,
-  run: (_input, { identity, actor }) => identity.rotateKey(actor),
+  run: (_input, { identity, actor }: Context & IdentityViews) => identity.rotateKey(actor),
 })

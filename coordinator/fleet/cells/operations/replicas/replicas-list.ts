@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import { iso } from '../../../../shared/time.ts'
-import { defineOperation } from '../../declaration/operation.ts'
+import { iso } from '../../../../../shared/time.ts'
+import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { ReplicaViews } from '../../replica-states.ts'
 
 const ReplicaView = z.object({
   id: z.string().describe('Id of the process, new at each of its starts.'),
@@ -28,7 +29,7 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({}),
   output: z.object({ replicas: z.array(ReplicaView) }),
-  run: async (_input, { replicas }) => ({
+  run: async (_input, { replicas }: ReplicaViews) => ({
     replicas: (await replicas.readStates()).map(replica => ({
       id: replica.id,
       name: replica.name ?? null,

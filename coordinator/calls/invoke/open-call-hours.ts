@@ -2,7 +2,7 @@ import type { Base } from '../../kernel/base/base.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import { CallHours } from './call-hours.ts'
 
-interface CallHourViews {
+export interface CallHourViews {
   callHours: Pick<CallHours, 'read'>
 }
 

@@ -3,15 +3,7 @@ import { HOUR_MS } from '../../../shared/time.ts'
 import { PendingSums } from '../../kernel/base/pending-sums.ts'
 import type { Records } from '../../kernel/store/store.ts'
 import type { RecordTables } from '../../kernel/store/tables.ts'
-
-/** A call of an operation that has ended. */
-interface EndedCall {
-  operationId: string
-  /** Undefined without a key. */
-  tenantId: string | undefined
-  durationMs: number
-  failed: boolean
-}
+import type { EndedCall } from './call-stats.ts'
 
 /** Sums of the calls of one operation. */
 interface CallSums {

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { TrustBody } from '../../../../../shared/wire/trust.ts'
-import { defineOperation } from '../../../declaration/operation.ts'
+import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { IdentityViews } from '../../open-identity.ts'
 
 export default defineOperation({
   id: 'signing-key-show',
@@ -12,5 +13,5 @@ export default defineOperation({
   tool: false,
   input: z.strictObject({}),
   output: TrustBody,
-  run: (_input, { identity }) => identity.trust(),
+  run: (_input, { identity }: IdentityViews) => identity.trust(),
 })

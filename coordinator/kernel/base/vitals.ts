@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { StoreProbe } from '../../kernel/store/probe.ts'
+import type { StoreProbe } from '../store/probe.ts'
 
 /** Health of the coordinator process and its state folder. */
 export interface Vitals {
@@ -17,6 +17,11 @@ export interface Vitals {
   /** Begins the next window of `loopDelayMs`; called once a minute. */
   beginWindow(): void
   close(): void
+}
+
+/** Health of the coordinator process, as operations see it. */
+export interface VitalViews {
+  vitals: Omit<Vitals, 'close' | 'beginWindow'>
 }
 
 interface VitalsParts {

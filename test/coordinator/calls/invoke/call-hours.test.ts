@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CallHours } from '../../../../coordinator/surfaces/metrics/call-hours.ts'
+import { CallHours } from '../../../../coordinator/calls/invoke/call-hours.ts'
 import { openScene } from '../../../support/coordinator.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
 
