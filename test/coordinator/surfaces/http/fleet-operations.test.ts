@@ -50,9 +50,10 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
     },
   }
   const lengths = () => new Map([['m', 3]])
-  const routing = { router, queue: { lengths }, nowMs: () => clock.ms }
+  const routing = { router, nowMs: () => clock.ms }
+  const waiting = { lengths }
   const app = await appWith({
-    views: views({ fleet, cells, settings, routing, monitor }),
+    views: views({ fleet, cells, settings, routing, waiting, monitor }),
     fleet,
     isDegraded: monitor.isDegraded,
   })
