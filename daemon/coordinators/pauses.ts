@@ -1,3 +1,4 @@
+import { backOffMs, HALF_JITTER } from '../../shared/back-off.ts'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { reconnectMs, seekMs } from '../backoff.ts'
 
@@ -24,7 +25,8 @@ export const pauseBetween = (
 }
 
 const stretch = (error: Error, pauseMs: number, random: () => number): number => {
-  if (isLasting(error)) return SLOW_MS * (1 - random() / 2)
+  if (isLasting(error))
+    return backOffMs({ firstMs: SLOW_MS, maxMs: SLOW_MS, jitter: HALF_JITTER }, 0, random)
   if (!(error instanceof ShoalError)) return pauseMs
   return Math.max(Math.min(SLOW_MS, (error.retryAfterSeconds ?? 0) * 1000), pauseMs)
 }

@@ -39,7 +39,7 @@ const SYSTEM: Record<string, string> = {
   'devices/': ANSWER,
   'discovery/': 'asks modules and sources outside, each within its time',
   'fleet/broker/': 'sockets of cells; the bus is a port that is replaced as a whole',
-  'fleet/cells/presence-teller.ts': DEFAULT,
+  'fleet/cells/presence-publisher.ts': DEFAULT,
   'fleet/control/command-end.ts': DEFAULT,
   'fleet/control/configs.ts': TURN,
   'fleet/control/write-behind.ts': 'gathers rows of one process; not replaced yet',

@@ -93,7 +93,7 @@ const cell = async (
     nudge: new Nudge(),
     logger,
     wait: noWait(pauses),
-    random: () => 0,
+    random: () => 1,
     ...given,
   })
   const now = { about }
