@@ -238,6 +238,31 @@ export const failLeftOver = async (
   await query.execute()
 }
 
+/** Ids of the messages that a process answers, as far as the store knows. */
+export const listAnsweredBy = async (db: Db, worker: string): Promise<string[]> => {
+  const rows = await db
+    .selectFrom('conversation_messages')
+    .select('id')
+    .where('state', '=', 'answering')
+    .where('worker', '=', worker)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** Fails messages that are being answered; those that have ended stay as they are. */
+export const failMessages = async (
+  trx: Trx,
+  ids: readonly string[],
+  reason: string,
+): Promise<void> => {
+  await trx
+    .updateTable('conversation_messages')
+    .set({ state: 'failed', reason })
+    .where('id', 'in', ids)
+    .where('state', '=', 'answering')
+    .execute()
+}
+
 /**
  * Deletes up to `atMost` conversations without changes since `since`; returns the number deleted.
  */

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { detailsOf, ShoalError } from '../../../shared/errors.ts'
 import { wait } from '../../../shared/wait.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
+import type { Base } from '../../kernel/base/base.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
 import type { Ownership } from '../../kernel/leases/ownership.ts'
@@ -22,7 +23,9 @@ import { oneAtATime } from './one-at-a-time.ts'
 import type { ConversationCaller, Speakers } from './speaker.ts'
 import { startUpkeep, type Upkeep } from './upkeep.ts'
 
-interface ConversationParts<C extends ConversationCaller> extends Pick<OpenLeader, 'leaderWork'> {
+interface ConversationParts<C extends ConversationCaller>
+  extends Pick<OpenLeader, 'leaderWork'>,
+    Pick<Base, 'schedules'> {
   config: ConversationsConfig
   store: Pick<Store, 'ledger'>
   ownership: Ownership
@@ -56,10 +59,9 @@ export class Conversations<C extends ConversationCaller = ConversationCaller> {
   static async open<C extends ConversationCaller>(
     parts: ConversationParts<C>,
   ): Promise<Conversations<C>> {
-    const { config, store, ownership, leaderWork, logger, now } = parts
-    const { ledger } = store
+    const { config, store } = parts
     const retentionDays = config.retention_days
-    const upkeep = await startUpkeep({ ledger, ownership, retentionDays, leaderWork, logger, now })
+    const upkeep = await startUpkeep({ ...parts, ledger: store.ledger, retentionDays })
     return new Conversations(parts, upkeep)
   }
 

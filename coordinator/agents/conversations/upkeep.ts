@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import { newId } from '../../../shared/ids.ts'
 import { DAY_MS } from '../../../shared/time.ts'
+import type { Base } from '../../kernel/base/base.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
 import { LEASE_MS, type Ownership } from '../../kernel/leases/ownership.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
@@ -10,13 +11,15 @@ import type { Message } from './conversation.ts'
 import {
   deleteQuiet,
   failLeftOver,
+  failMessages,
   isAnsweredElsewhere,
+  listAnsweredBy,
   type TakenMessage,
 } from './conversation-store.ts'
 
 type Trx = Transaction<LedgerTables>
 
-interface UpkeepParts extends Pick<OpenLeader, 'leaderWork'> {
+interface UpkeepParts extends Pick<OpenLeader, 'leaderWork'>, Pick<Base, 'schedules'> {
   ledger: Ledger
   /** Owner of the messages that are answered here. */
   ownership: Ownership
@@ -39,12 +42,13 @@ export interface Upkeep {
 }
 
 export const LEFT_OVER = 'the coordinator stopped before it was answered'
+const NOT_STORED = 'the end of its answer could not be stored'
 
 const TIDY_EVERY_MS = 60_000
 const DELETED_AT_ONCE = 200
 
 export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
-  const { ledger, ownership, retentionDays, leaderWork, logger, now } = parts
+  const { ledger, ownership, retentionDays, leaderWork, schedules, logger, now } = parts
   const worker = ownership.id
   const underWay = new Set<string>()
   let tidiedAt = Number.NEGATIVE_INFINITY
@@ -59,12 +63,20 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
       deleteQuiet(trx, now() - retentionDays * DAY_MS, DELETED_AT_ONCE),
     )
   }
+  /** Its lease is that of the whole process, so that no other one ever finds such a message. */
+  const failOwn = async (): Promise<void> => {
+    const stored = await listAnsweredBy(ledger.read, worker)
+    // a message is under way before it is stored, so that one which was read and is not has ended
+    const left = stored.filter(id => !underWay.has(id))
+    if (left.length > 0) await ledger.free.write(trx => failMessages(trx, left, NOT_STORED))
+  }
   const warn = (error: unknown): void =>
     logger.warn({ err: error }, 'the upkeep of conversations failed; it is tried again')
 
   ownership.watch(() => underWay.size > 0)
   await leaderWork.runOnce(tidy).catch(warn)
   leaderWork.every('conversations.tidy', LEASE_MS / 1000, tidy)
+  schedules.every('conversations.own', LEASE_MS / 1000, failOwn)
 
   const take: Upkeep['take'] = async add => {
     const id = newId('msg', now())

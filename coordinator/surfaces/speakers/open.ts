@@ -23,7 +23,7 @@ import type { QueueFigures } from '../metrics/queue-figures.ts'
 import { createSpeakers } from './speakers.ts'
 
 interface SpeakerDomainParts
-  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
     Pick<OpenLeader, 'leaderWork'> {
   ownership: Ownership
   config: { conversations: ConversationsConfig; outbound: Outbound; tiers: TierSettings }
@@ -45,7 +45,8 @@ interface SpeakerDomainParts
 export const openSpeakers = async (
   parts: SpeakerDomainParts,
 ): Promise<{ views: ConversationViews }> => {
-  const { config, store, events, running, figures, stack, leaderWork, logger, now } = parts
+  const { config, store, events, running, figures, stack, leaderWork, schedules } = parts
+  const { logger, now } = parts
   const { ownership } = parts
   const { outbound, conversations } = config
   const sender = createSender({
@@ -65,6 +66,7 @@ export const openSpeakers = async (
     events,
     running,
     leaderWork,
+    schedules,
     logger,
     now,
   })

@@ -2,6 +2,10 @@ import { mock } from 'node:test'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
 import { createTenant } from '../../../../coordinator/access/people/tenants.ts'
+import {
+  addMessage,
+  settleMessage,
+} from '../../../../coordinator/agents/conversations/conversation-store.ts'
 import type { Conversations } from '../../../../coordinator/agents/conversations/conversations.ts'
 import type { NewContent } from '../../../../coordinator/agents/conversations/exchange.ts'
 import { startUpkeep } from '../../../../coordinator/agents/conversations/upkeep.ts'
@@ -224,6 +228,7 @@ t.test('a coordinator that does not lead leaves unfinished messages to the leade
     ledger,
     ownership: newOwnership(ledger),
     leaderWork: following,
+    schedules: following,
     retentionDays: 0,
     logger: silent,
   }
@@ -232,6 +237,43 @@ t.test('a coordinator that does not lead leaves unfinished messages to the leade
   leaving.abort()
   await sent
 })
+
+t.test(
+  'a coordinator that does not lead fails its own message whose end was not stored',
+  async t => {
+    const { conversations, id, store } = await beginConversation(t, {})
+    const { ledger } = store
+    const ownership = newOwnership(ledger)
+    let failOwn = async (): Promise<unknown> => t.fail('nothing was scheduled')
+    const { take, release } = await startUpkeep({
+      ledger,
+      ownership,
+      leaderWork: { every: () => {}, runOnce: async () => {} },
+      schedules: {
+        every: (_name, _seconds, run) => {
+          failOwn = async () => run()
+        },
+      },
+      retentionDays: 0,
+      logger: silent,
+      now: () => NOW,
+    })
+    const takeOne = (content: string) =>
+      take((trx, taken) =>
+        addMessage(trx, id, { ...taken, sender: 'user', content, state: 'answering' }, NOW),
+      )
+    const [done, left] = [await takeOne('done'), await takeOne('left')]
+    await takeOne('under way')
+    await ledger.free.write(trx => settleMessage(trx, done.id, 'done', undefined))
+    for (const { id } of [done, left]) release(id)
+    await failOwn()
+    t.match(await messages(conversations, id), [
+      { content: 'done', state: 'done' },
+      { content: 'left', state: 'failed', reason: /could not be stored/ },
+      { content: 'under way', state: 'answering' },
+    ])
+  },
+)
 
 t.test('a coordinator ignores messages that another on the same store answers', async t => {
   const model = Promise.withResolvers<string>()
