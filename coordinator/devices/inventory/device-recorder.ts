@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Announce } from '../../../shared/wire/announce.ts'
-import { isGone, isPresent } from '../../fleet/cells/presence.ts'
+import { isGone, isPresent, type Presence } from '../../fleet/cells/presence.ts'
 import { readPublishedPresence } from '../../fleet/cells/presence-rows.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { Events } from '../../kernel/events/bus.ts'
@@ -20,6 +20,7 @@ import {
   readCellClaims,
   readClaims,
   readDevices,
+  readQuarantined,
 } from './device-rows.ts'
 import { describeTakeOver, judgeDevice, type TakeOver } from './judge-device.ts'
 import { knowsDevices, listChangedClaims, listClaims, suspendClaims } from './list-claims.ts'
@@ -146,16 +147,15 @@ export class DeviceRecorder {
     if (ids.length === 0) return
     const claims = await readClaims(trx, ids)
     const before = await readDevices(trx, ids)
-    const cellIds = new Set([cellId, ...[...claims.values()].flat().map(claim => claim.cellId)])
-    const presence = await readPublishedPresence(trx, [...cellIds])
-    const isConnected = (id: string): boolean => isPresent(presence.get(id) ?? 'unknown')
+    const claimants = [...claims.values()].flat().map(claim => claim.cellId)
+    const presenceOf = await readPresenceOf(trx, [...new Set([cellId, ...claimants])])
     const judged = ids.map(id =>
       judgeDevice({
         id,
         before: before.get(id),
         claims: claims.get(id) ?? [],
-        isConnected,
-        isGone: each => isGone(presence.get(each) ?? 'unknown'),
+        isConnected: each => isPresent(presenceOf(each)),
+        isGone: each => isGone(presenceOf(each)),
         now: now(),
       }),
     )
@@ -186,4 +186,14 @@ export class DeviceRecorder {
       this.#parts.logger.warn({ device: device.id, reason: error.message }, 'take-over not audited')
     })
   }
+}
+
+/** A quarantine takes the presence of a cell away with its connection. */
+const readPresenceOf = async (
+  trx: SealedTrx,
+  cellIds: readonly string[],
+): Promise<(cellId: string) => Presence> => {
+  const presence = await readPublishedPresence(trx, cellIds)
+  const quarantined = await readQuarantined(trx, cellIds)
+  return cellId => (quarantined.has(cellId) ? 'dead' : (presence.get(cellId) ?? 'unknown'))
 }

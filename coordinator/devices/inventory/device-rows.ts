@@ -143,6 +143,16 @@ export const deleteEndedClaims = async (
   if (excess !== undefined) await ended.where('gone_at', '<=', excess.gone_at).execute()
 }
 
+/** Ids of the cells in quarantine: no coordinator lets one connect, whatever was last seen of it. */
+export const readQuarantined = async (
+  db: Reading,
+  cellIds?: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  let query = db.selectFrom('cells').select('id').where('quarantined_at', 'is not', null)
+  if (cellIds !== undefined) query = query.where('id', 'in', cellIds)
+  return new Set((await query.execute()).map(({ id }) => id))
+}
+
 /** True while a cell is enrolled; one in quarantine keeps its devices. */
 export const isEnrolled = async (db: Reading, cellId: string): Promise<boolean> => {
   const query = db.selectFrom('cells').select('revoked_at').where('id', '=', cellId)

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Cell } from '../../fleet/cells/cell.ts'
 import type { FleetListeners } from '../../fleet/cells/open.ts'
-import { isGone, isPresent } from '../../fleet/cells/presence.ts'
+import { isGone, isPresent, type Presence } from '../../fleet/cells/presence.ts'
 import type { PublishedPresence } from '../../fleet/cells/published-presence.ts'
 import type { Device } from './device.ts'
 import type { DeviceInventory } from './device-inventory.ts'
@@ -59,10 +59,13 @@ const isAsStored = (
 export const listMisjudged = (
   devices: readonly Device[],
   presence: Pick<PublishedPresence, 'of'>,
+  quarantined: ReadonlySet<string>,
 ): Set<string> => {
-  const isConnected = (cellId: string): boolean => isPresent(presence.of(cellId) ?? 'unknown')
+  const presenceOf = (cellId: string): Presence =>
+    quarantined.has(cellId) ? 'dead' : (presence.of(cellId) ?? 'unknown')
+  const isConnected = (cellId: string): boolean => isPresent(presenceOf(cellId))
   const wrong = devices.filter(({ cellId, alsoOn, facts, isAvailable }) => {
-    const isAway = isGone(presence.of(cellId) ?? 'unknown') && alsoOn.some(isConnected)
+    const isAway = isGone(presenceOf(cellId)) && alsoOn.some(isConnected)
     return isAway || isAvailable !== (facts.available && isConnected(cellId))
   })
   return new Set(wrong.map(({ cellId }) => cellId))

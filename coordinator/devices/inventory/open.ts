@@ -13,7 +13,7 @@ import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import { DeviceInventory } from './device-inventory.ts'
 import { DeviceRecorder } from './device-recorder.ts'
-import { deleteGoneDevices } from './device-rows.ts'
+import { deleteGoneDevices, readQuarantined } from './device-rows.ts'
 import type { DeviceSeries } from './device-series.ts'
 import { DeviceStates } from './device-states.ts'
 import { Devices } from './devices.ts'
@@ -57,8 +57,9 @@ export const openDevices = async (
   const { recorder, look } = openRecorder(parts, registry)
   followCells({ ...parts, registry, recorder, states })
   schedules.every('devices.retry', RETRY_SECONDS, () => recorder.retry())
-  leaderWork.every('devices.presence', COMPARE_SECONDS, () => {
-    for (const cellId of listMisjudged(registry.list(), publishedPresence))
+  leaderWork.every('devices.presence', COMPARE_SECONDS, async () => {
+    const quarantined = await readQuarantined(ledger.read)
+    for (const cellId of listMisjudged(registry.list(), publishedPresence, quarantined))
       recorder.note(cellId, 'presence')
   })
   leaderWork.every('devices.prune', PRUNE_SECONDS, fenced =>
@@ -97,7 +98,8 @@ const openRecorder = (parts: DeviceDomainParts, registry: DeviceInventory) => {
     subscribe: listener => store.revisions.onChange('devices', listener),
     read: async () => {
       // the presence of a cell may have changed before its devices were known here
-      for (const cellId of listMisjudged(await registry.read(), publishedPresence))
+      const quarantined = await readQuarantined(store.ledger.read)
+      for (const cellId of listMisjudged(await registry.read(), publishedPresence, quarantined))
         recorder.note(cellId, 'presence')
     },
     onFailure: error => logger.warn({ err: error }, 'devices were not read'),

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import type { Device } from '../../../../coordinator/devices/inventory/device.ts'
 import { DeviceInventory } from '../../../../coordinator/devices/inventory/device-inventory.ts'
 import { DeviceRecorder } from '../../../../coordinator/devices/inventory/device-recorder.ts'
+import { readQuarantined } from '../../../../coordinator/devices/inventory/device-rows.ts'
 import { DeviceSeries } from '../../../../coordinator/devices/inventory/device-series.ts'
 import { DeviceStates } from '../../../../coordinator/devices/inventory/device-states.ts'
 import {
@@ -9,6 +10,7 @@ import {
   findEveryDevice,
   findReadDevice,
 } from '../../../../coordinator/devices/inventory/find-device.ts'
+import { listMisjudged } from '../../../../coordinator/devices/inventory/follow-cells.ts'
 import { observeRefused } from '../../../../coordinator/devices/inventory/observe-refused.ts'
 import type { RefusedDevice } from '../../../../coordinator/fleet/broker/admit-devices.ts'
 import { createInbox } from '../../../../coordinator/fleet/broker/inbox.ts'
@@ -170,6 +172,39 @@ for (const [engine, skip, placeFor] of places)
         const events = await b.listEvents()
         const taken = events.filter(event => event.startsWith('shoal.device.taken_over '))
         t.equal(taken.length, takeOvers.length)
+      },
+    )
+
+    t.test(
+      'a cell in quarantine gives its device to a connected one, a silent cell none',
+      async t => {
+        const { a, b } = await scene(t)
+        const id = createDeviceId('rover')
+        const [x, y] = ['x', 'y'] as const
+        const { ledger } = a.store
+        for (const cellId of [x, y]) {
+          await addCell(ledger, cellId, '')
+          await a.announce(cellId, announceDevices([createDeviceFacts('rover')]))
+          await a.see(cellId, 'ready')
+        }
+        await ledger.sealed.write(trx =>
+          trx.deleteFrom('cell_presence').where('cell_id', '=', x).execute(),
+        )
+        b.recorder.note(x, 'removal')
+        await b.recorder.waitForWrites()
+        t.match(await b.find(id), { cellId: x, alsoOn: [y] }, 'it is only not seen')
+        const own = [await b.find(id)].flatMap(one => one ?? [])
+        await ledger.sealed.write(trx =>
+          trx.updateTable('cells').set({ quarantined_at: 1 }).where('id', '=', x).execute(),
+        )
+        const quarantined = await readQuarantined(ledger.read)
+        const seen = { of: (cellId: string) => (cellId === y ? ('ready' as const) : undefined) }
+        const list = (cells: ReadonlySet<string>) => [...listMisjudged(own, seen, cells)]
+        t.strictSame([list(quarantined), list(new Set())], [[x], []])
+        b.recorder.note(x, 'removal')
+        await b.recorder.waitForWrites()
+        t.match(await a.find(id), { cellId: y, alsoOn: [x], isAvailable: true })
+        t.match(await a.listTakeOvers(), [{ from_cell_id: x, to_cell_id: y, reason: 'offline' }])
       },
     )
 
