@@ -50,23 +50,21 @@ export const readCommands = async (
   return (await query.execute()).map(toCommandRecord)
 }
 
-/** Most commands that are looked at for one list. */
-const MAX_DEVICE_COMMANDS = 500
+/** Commands of devices that are read with one statement. */
+const DEVICE_COMMANDS_AT_ONCE = 500
 
 interface DeviceCommandFilter {
+  verbs: readonly string[]
   states: readonly CommandState[]
   /** Unix time of the oldest command, milliseconds. */
   since: number
-  /** All devices by default. */
-  deviceIds?: readonly string[]
 }
 
-/** Returns live commands of devices, newest first. */
+/** Returns all live commands of devices with one of these verbs, newest first. */
 export const readDeviceCommands = async (
   { read }: Pick<Ledger, 'read'>,
-  { states, since, deviceIds }: DeviceCommandFilter,
+  { verbs, states, since }: DeviceCommandFilter,
 ): Promise<CommandRecord[]> => {
-  if (deviceIds?.length === 0) return []
   const query = read
     .selectFrom('commands')
     .selectAll()
@@ -74,11 +72,45 @@ export const readDeviceCommands = async (
     .where('device_id', 'is not', null)
     .where('state', 'in', states)
     .where('issued_at', '>', since)
+    .where(({ or }) => or(verbs.map(verb => isSigned({ verb }))))
     .orderBy('id', 'desc')
-    .limit(MAX_DEVICE_COMMANDS)
-  const found = deviceIds === undefined ? query : query.where('device_id', 'in', deviceIds)
-  return (await found.execute()).map(toCommandRecord)
+    .limit(DEVICE_COMMANDS_AT_ONCE)
+  const found: CommandRecord[] = []
+  for (;;) {
+    const before = found.at(-1)?.id
+    const page = before === undefined ? query : query.where('id', '<', before)
+    const rows = await page.execute()
+    found.push(...rows.map(toCommandRecord))
+    if (rows.length < DEVICE_COMMANDS_AT_ONCE) break
+  }
+  return found.filter(({ verb }) => verbs.includes(verb))
 }
+
+/**
+ * Returns for each of these devices the time of its newest success that was not a mere reading, in
+ * unix milliseconds.
+ */
+export const readNewestSuccesses = async (
+  { read }: Pick<Ledger, 'read'>,
+  deviceIds: readonly string[],
+  since: number,
+): Promise<ReadonlyMap<string, number>> => {
+  if (deviceIds.length === 0) return new Map()
+  const rows = await read
+    .selectFrom('commands')
+    .select(({ fn }) => ['device_id', fn.max('updated_at').as('at')])
+    .where('device_id', 'in', deviceIds)
+    .where('state', '=', 'succeeded')
+    .where('issued_at', '>', since)
+    .where(({ not }) => not(isSigned({ hazard: 'read' })))
+    .groupBy('device_id')
+    .execute()
+  return new Map(rows.map(row => [row.device_id ?? '', Number(row.at)]))
+}
+
+/** SQL condition for a member of the signed command, which a nested member may satisfy, too. */
+const isSigned = (member: Partial<Record<'verb' | 'hazard', string>>) =>
+  sql<boolean>`signed_json like ${`%${JSON.stringify(member).slice(1, -1)}%`}`
 
 /** True for a command that is in the store. */
 export const isStored = async (trx: SealedTrx, id: string): Promise<boolean> => {

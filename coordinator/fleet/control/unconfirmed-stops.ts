@@ -2,7 +2,7 @@ import { DAY_MS } from '../../../shared/time.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { Observation } from '../alerts/alert-rules.ts'
 import { type CommandRecord, isFinalCommandState, NO_ANSWER, openStatesUpTo } from './command.ts'
-import { readDeviceCommands } from './command-query.ts'
+import { readDeviceCommands, readNewestSuccesses } from './command-query.ts'
 
 /** Commands that bring a device to rest. */
 const STOP_VERBS: readonly string[] = ['stop', 'hold', 'land']
@@ -37,11 +37,14 @@ export class UnconfirmedStops {
   /** Reads the stops again; the leader calls it about once a second. */
   async look(ledger: Pick<Ledger, 'read'>): Promise<void> {
     const since = this.#parts.now() - DAY_MS
-    const unanswered = await readDeviceCommands(ledger, { states: UNANSWERED, since })
-    const stops = unanswered.filter(one => this.#isUnconfirmed(one))
+    const wanted = { verbs: STOP_VERBS, states: UNANSWERED, since }
+    const stops = (await readDeviceCommands(ledger, wanted)).filter(one => this.#isUnconfirmed(one))
     const deviceIds = [...new Set(stops.flatMap(({ deviceId }) => deviceId ?? []))]
-    const done = await readDeviceCommands(ledger, { states: ['succeeded'], since, deviceIds })
-    this.#found = stops.filter(stop => !done.some(one => isSuperseded(stop, one)))
+    const rests = await readNewestSuccesses(ledger, deviceIds, since)
+    // it has come to rest after the stop, or to the goal of a newer command
+    this.#found = stops.filter(
+      ({ deviceId = '', issuedAt }) => (rests.get(deviceId) ?? Number.NEGATIVE_INFINITY) < issuedAt,
+    )
     this.#readAt = this.#parts.now()
   }
 
@@ -65,18 +68,13 @@ export class UnconfirmedStops {
     }
   }
 
-  #isUnconfirmed({ verb, state, reason, issuedAt }: CommandRecord): boolean {
+  #isUnconfirmed({ state, reason, issuedAt }: CommandRecord): boolean {
     const { now, answerMs } = this.#parts
-    if (!STOP_VERBS.includes(verb)) return false
     // any other reason was given by the cell, which watches the device
     if (state === 'unknown') return reason === NO_ANSWER
     return isFinalCommandState(state) || now() - issuedAt >= answerMs
   }
 }
-
-/** True when the device has come to rest after the stop, or to the goal of a newer command. */
-const isSuperseded = (stop: CommandRecord, { deviceId, hazard, updatedAt }: CommandRecord) =>
-  deviceId === stop.deviceId && hazard !== 'read' && updatedAt >= stop.issuedAt
 
 const describeUnconfirmed = ({ id, verb, deviceId, state }: CommandRecord): string =>
   `${verb} of ${deviceId} (${id}) is ${state}: its cell has not confirmed it, and the device may still move`

@@ -3,12 +3,16 @@ import {
   type CommandRecord,
   type CommandState,
   follows,
+  newRecord,
+  toCommandRow,
 } from '../../../../coordinator/fleet/control/command.ts'
+import { makeCommand } from '../../../../coordinator/fleet/control/command-request.ts'
 import {
   type Commands,
   type CommandsParts,
   createCommands,
 } from '../../../../coordinator/fleet/control/commands.ts'
+import { UnconfirmedStops } from '../../../../coordinator/fleet/control/unconfirmed-stops.ts'
 import { WriteBehind } from '../../../../coordinator/fleet/control/write-behind.ts'
 import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook.ts'
 import { StoreFault } from '../../../../coordinator/kernel/store/faults.ts'
@@ -430,6 +434,42 @@ t.test('the late word that a stop is unconfirmed replaces that its cell was sile
   await again.close()
   const wanted = { state: 'unknown', reason: 'unconfirmed', ...outcome }
   t.match(await (await restart()).get(id), wanted)
+})
+
+t.test('a stop without an answer is found behind any number of newer commands', async t => {
+  const store = await temporaryStore(t)
+  await addCell(store.ledger, CELL, cell.publicKey)
+  const now = 1_800_000_000_000
+  const rowOf = (
+    {
+      verb,
+      deviceId = ARM,
+      hazard = 'safe',
+    }: { verb: string; deviceId?: string; hazard?: VerbFacts['hazard'] },
+    state: CommandState,
+    at: number,
+  ) => {
+    const request = { ...ping, verb, deviceId }
+    const making = { hazard, fence: 1, approval: undefined, level: CAPABILITY, now: at }
+    const signed = makeCommand(request, { ...making, signer: coordinator })
+    return toCommandRow({ ...newRecord(signed, 30, 'key:k'), state, updatedAt: at })
+  }
+  const insert = (rows: ReturnType<typeof rowOf>[]) =>
+    store.ledger.sealed.write(trx => trx.insertInto('commands').values(rows).execute())
+  // as many as are read at once, and one
+  const later = Array.from({ length: 501 }, (_, at) => now - 9000 + at)
+  await insert([rowOf({ verb: 'stop' }, 'sent', now - 20_000)])
+  await insert([rowOf({ verb: 'land', deviceId: ROVER_ID }, 'expired', now - 20_000)])
+  await insert(later.map(at => rowOf({ verb: 'open', hazard: 'caution' }, 'expired', at)))
+  await insert(later.map(at => rowOf({ verb: 'look', hazard: 'read' }, 'succeeded', at)))
+  const stops = new UnconfirmedStops({ listCells: () => [CELL], answerMs: 5000, now: () => now })
+  const list = async () => {
+    await stops.look(store.ledger)
+    return [...stops.observe()].map(({ part }) => part).sort()
+  }
+  t.strictSame(await list(), [ARM, ROVER_ID].sort())
+  await insert([rowOf({ verb: 'open', hazard: 'caution' }, 'succeeded', now - 100)])
+  t.strictSame(await list(), [ROVER_ID], 'and ends with a later success that acts')
 })
 
 t.test('an ack', async t => {
