@@ -59,6 +59,10 @@ export interface StopContext {
    * reason `taken_over`.
    */
   isRepeated?: boolean
+  /**
+   * Ids of the e-stops that ask for it. With one that this device was never sent, it is no repetition.
+   */
+  estopIds?: readonly string[]
   /** Called when more was asked, acknowledged or observed, before the stop resolves. */
   report?: (outcome: DeviceOutcome) => void
 }

@@ -137,6 +137,7 @@ export class DeviceHost implements DeviceVerbs {
       reason: 'the daemon ended while it moved',
       since: this.#parts.now(),
       isUnsent: true,
+      isOwn: true,
     }
     const limit_ms = this.#parts.recoverMs ?? RECOVER_MS
     const { outcome, end } = await this.keeper.bringToRest(order, limit_ms)

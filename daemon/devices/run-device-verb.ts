@@ -108,7 +108,8 @@ const endVerb = async (
   const failure = toCommandFailure(error, signal)
   const isTold = isEnded(error, signal)
   if (!needsRest(running, part, signal, error)) throw isTold ? describeTold(failure) : failure
-  const order = { outcome, since, cause: failure, isUnsent: !isTold }
+  const isOwn = running.verb.isUrgent !== true
+  const order = { outcome, since, cause: failure, isUnsent: !isTold, isOwn }
   const rest = await confirmRest(running, order, noteOutcome)
   if (running.verb.isUrgent) return rest
   throw new CommandFailure(failure.reason, `it was stopped: ${failure.message}`)
@@ -127,19 +128,21 @@ interface EndedVerb {
   /** Reason why it ended; undefined for a stop that the device has acknowledged. */
   cause: CommandFailure | undefined
   isUnsent?: boolean
+  isOwn?: boolean
 }
 
 /** @throws CommandFailure `unconfirmed` when the device is not seen at rest in time */
 const confirmRest = async (
   { name, verb, hosted, context }: RunningVerb,
-  { outcome, since, cause, isUnsent = false }: EndedVerb,
+  { outcome, since, cause, isUnsent = false, isOwn = false }: EndedVerb,
   noteOutcome: (outcome: DeviceOutcome) => void,
 ): Promise<DeviceOutcome> => {
   if (isConfirmed(outcome.seen)) return outcome
   const { deviceId, name: deviceName, profile } = hosted.device
   const behaviour = verb.isUrgent ? behaviourOf(name, profile.atEstop) : brakingOf(profile.atEstop)
   const why = cause?.message ?? `${name} was asked`
-  const order = { deviceId, behaviour, reason: `${name}: ${why}`, since, outcome, isUnsent }
+  const reason = `${name}: ${why}`
+  const order = { deviceId, behaviour, reason, since, outcome, isUnsent, isOwn }
   const kept = await context.keeper.bringToRest(order)
   noteOutcome(kept.outcome)
   if (kept.end === 'at_rest') return kept.outcome

@@ -52,7 +52,7 @@ export class CellEstop {
     },
   }
   #stopper: DeviceStopper
-  /** Ids of the stops of an earlier run of the daemon. */
+  /** Ids of the stops that were latched before: an earlier run of the daemon may have sent them. */
   readonly #earlier: ReadonlySet<string>
 
   constructor(parts: CellEstopParts) {
@@ -221,14 +221,15 @@ export class CellEstop {
   #createStopper(): DeviceStopper {
     const { latch, logger, wait } = this.#parts
     const { cellId, devices } = this.#cell
+    const listEstopIds = (device: StoppableDevice): string[] => {
+      const stops = latch.list().filter(stop => coversDevice(stop, { cellId, ...device }))
+      return stops.map(({ estop_id }) => estop_id)
+    }
     return new DeviceStopper({
       devices,
       isCovered: device => latch.findCovering({ cellId, ...device }) !== undefined,
-      wasOrdered: device =>
-        latch
-          .list()
-          .filter(stop => coversDevice(stop, { cellId, ...device }))
-          .every(({ estop_id }) => this.#earlier.has(estop_id)),
+      mayBeOrdered: device => listEstopIds(device).every(id => this.#earlier.has(id)),
+      listEstopIds,
       onChange: () => this.#notify(),
       logger,
       ...(wait && { wait }),

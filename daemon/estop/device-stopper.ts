@@ -14,8 +14,10 @@ import type { StoppableDevice, StoppableDevices } from './stoppable-devices.ts'
 interface DeviceStopperParts {
   devices: StoppableDevices
   isCovered: (device: StoppableDevice) => boolean
-  /** True for a device that an earlier run of the daemon was ordered to stop. */
-  wasOrdered?: (device: StoppableDevice) => boolean
+  /** True for a device whose stops are all of an earlier run of the daemon, which may have sent them. */
+  mayBeOrdered?: (device: StoppableDevice) => boolean
+  /** Ids of the e-stops that cover a device. */
+  listEstopIds?: (device: StoppableDevice) => string[]
   /** Called when a device has acknowledged, failed or come to rest. */
   onChange?: () => void
   logger: Pick<Logger, 'warn'>
@@ -163,7 +165,7 @@ export class DeviceStopper {
 
   async #stop(device: StoppableDevice, late: Promise<void>): Promise<void> {
     const { deviceId, atEstop } = device
-    const { devices, wasOrdered = () => false } = this.#parts
+    const { devices, mayBeOrdered = () => false, listEstopIds = () => [] } = this.#parts
     const before = this.#states.get(deviceId)
     const behaviour = before?.behaviour ?? atEstop
     const state: StopState = {
@@ -177,11 +179,12 @@ export class DeviceStopper {
       orderedAtMs: this.#nowMs(),
     }
     this.#states.set(deviceId, state)
-    const isRepeated = before !== undefined || wasOrdered(device)
+    const isRepeated = before !== undefined || mayBeOrdered(device)
+    const estopIds = listEstopIds(device)
     const report = (outcome: DeviceOutcome): void => {
       state.outcome = boundOutcome(outcome)
     }
-    const answered = devices.stopDevice(deviceId, behaviour, { isRepeated, report }).then(
+    const answered = devices.stopDevice(deviceId, behaviour, { isRepeated, estopIds, report }).then(
       outcome => this.#acknowledge(deviceId, state, outcome),
       (error: Error) => this.#fail(deviceId, state, error),
     )

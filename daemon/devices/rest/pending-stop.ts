@@ -20,6 +20,8 @@ export interface StopOrder {
   outcome?: DeviceOutcome
   /** True when the device has not been told to stop yet. */
   isUnsent?: boolean
+  /** True for a stop that the cell gives by itself, which leaves a device alone that was taken over. */
+  isOwn?: boolean
 }
 
 export interface PendingStopParts {
@@ -104,6 +106,7 @@ export class PendingStop {
 
   async #repeat({ device, link }: HostedDevice): Promise<void> {
     const { deviceId, behaviour } = this.order
+    const isRepeated = !this.#isUnsent || this.order.isOwn === true
     if (this.#isUnsent) this.#observer?.restart()
     this.#isUnsent = false
     this.#isOrdering = true
@@ -115,7 +118,7 @@ export class PendingStop {
       if (isConfirmed(seen)) this.#end = 'at_rest'
     }
     try {
-      note(await link.stop(deviceId, behaviour, { isRepeated: true, report: note }))
+      note(await link.stop(deviceId, behaviour, { isRepeated, report: note }))
       if (!isRestObservable(device.profile)) this.#end ??= 'acknowledged'
     } catch (error) {
       if (!(error instanceof DeviceFailure)) return

@@ -1,10 +1,19 @@
 import { join } from 'node:path'
 import * as z from 'zod'
 import { readPrivate, replacePrivate } from '../../../shared/private-file.ts'
+import { MAX_STOPS } from '../../../shared/wire/estop.ts'
 
-const Content = z.object({ modes: z.array(z.string().max(64)).max(64) })
+const Instruction = z.object({
+  /** Modes in which the vehicle carries it out. */
+  modes: z.array(z.string().max(64)).max(64),
+  /** Ids of the e-stops that gave it. */
+  estop_ids: z.array(z.string().max(64)).max(MAX_STOPS).default([]),
+})
+export type Instruction = z.infer<typeof Instruction>
 
-/** Modes in which a vehicle carries out its newest instruction, as they outlive the daemon. */
+const NO_INSTRUCTION: Instruction = { modes: [], estop_ids: [] }
+
+/** Newest instruction of a vehicle, as it outlives the daemon. */
 export class ModeFile {
   readonly #path: string
 
@@ -14,15 +23,16 @@ export class ModeFile {
   }
 
   /** Empty before the first instruction, and for a file that is damaged. */
-  async read(): Promise<readonly string[]> {
+  async read(): Promise<Instruction> {
     try {
-      return Content.parse(JSON.parse((await readPrivate(this.#path)) ?? '{"modes":[]}')).modes
+      const text = await readPrivate(this.#path)
+      return text === undefined ? NO_INSTRUCTION : Instruction.parse(JSON.parse(text))
     } catch {
-      return []
+      return NO_INSTRUCTION
     }
   }
 
-  async replace(modes: readonly string[]): Promise<void> {
-    await replacePrivate(this.#path, `${JSON.stringify({ modes })}\n`)
+  async replace(instruction: Instruction): Promise<void> {
+    await replacePrivate(this.#path, `${JSON.stringify(instruction)}\n`)
   }
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { ModeFile } from './mode-file.ts'
+import type { Instruction, ModeFile } from './mode-file.ts'
 import type { Vehicle } from './vehicle.ts'
 
 interface ModeWatchParts {
@@ -16,6 +16,8 @@ interface ModeWatchParts {
 export class ModeWatch {
   readonly #parts: ModeWatchParts
   #expected: readonly string[] = []
+  /** Ids of the e-stops that gave the newest instruction. */
+  #estopIds: readonly string[] = []
   /** Modes that are no take-over: those that were asked for, and the one before. */
   #own = new Set<string>()
   #wasSeen = false
@@ -23,8 +25,8 @@ export class ModeWatch {
   #hasBegun = false
   #loading: Promise<void> | undefined
   #writing: Promise<void> = Promise.resolve()
-  /** Modes on the disk. */
-  #written: readonly string[] = []
+  /** Text of the instruction on the disk. */
+  #written = ''
 
   constructor(parts: ModeWatchParts) {
     this.#parts = parts
@@ -45,8 +47,15 @@ export class ModeWatch {
     return this.#loading
   }
 
+  /** True when each of these e-stops gave the newest instruction, also before the daemon restarted. */
+  async hasSent(estopIds: readonly string[]): Promise<boolean> {
+    await this.load()
+    return estopIds.every(id => this.#estopIds.includes(id))
+  }
+
   /** Begins a new instruction: the mode of now is the one before it. */
-  begin(): void {
+  begin(estopIds: readonly string[] = []): void {
+    this.#estopIds = estopIds
     this.#own = new Set([this.#mode])
     this.#expected = []
     this.#wasSeen = false
@@ -81,9 +90,12 @@ export class ModeWatch {
   }
 
   async #load(): Promise<void> {
-    const modes = await this.#parts.file.read()
-    this.#written = modes
-    if (this.#hasBegun || modes.length === 0) return
+    const instruction = await this.#parts.file.read()
+    const { modes, estop_ids } = instruction
+    this.#written = JSON.stringify(instruction)
+    if (this.#hasBegun) return
+    this.#estopIds = estop_ids
+    if (modes.length === 0) return
     this.#expected = modes
     // the mode before the instruction is none of its own any more: a pilot may have gone back to it
     this.#wasSeen = true
@@ -92,11 +104,13 @@ export class ModeWatch {
 
   async #write(modes: readonly string[]): Promise<void> {
     await this.load()
+    const instruction: Instruction = { modes: [...modes], estop_ids: [...this.#estopIds] }
+    const text = JSON.stringify(instruction)
     const isOld = modes !== this.#expected
-    if (isOld || modes.join() === this.#written.join()) return
+    if (isOld || text === this.#written) return
     try {
-      await this.#parts.file.replace(modes)
-      this.#written = modes
+      await this.#parts.file.replace(instruction)
+      this.#written = text
     } catch (error) {
       this.#parts.logger.warn({ reason: (error as Error).message }, 'modes not written')
     }

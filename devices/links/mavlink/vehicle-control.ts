@@ -115,14 +115,16 @@ export class VehicleControl {
    */
   async stop(
     behaviour: EstopBehaviour,
-    { isRepeated = false, report }: StopContext = {},
+    { isRepeated = false, estopIds, report }: StopContext = {},
   ): Promise<DeviceOutcome> {
     if (behaviour === 'none') return NOTHING_SEEN
-    const unneeded = isRepeated ? await this.#findUnneeded(behaviour) : undefined
+    // a first order does not wait for the disk
+    const wasSent = isRepeated && (await this.#modes.hasSent(estopIds ?? []))
+    const unneeded = wasSent ? this.#findUnneeded(behaviour) : undefined
     if (unneeded !== undefined) return unneeded
     // a vehicle that is not heard yet is later told, whatever its mode was before
-    if (!isRepeated) this.#modes.begin()
-    const run = this.#beginStop(behaviour)
+    if (!wasSent) this.#modes.begin(estopIds)
+    const run = this.#beginStop(behaviour, estopIds)
     const signal = AbortSignal.any([run.turn.signal, this.#parts.ended])
     const undo = this.#onFrame(() => report?.(run.look()))
     try {
@@ -150,17 +152,16 @@ export class VehicleControl {
    * Outcome of a repeated stop that is not sent, since the motors are off.
    * @throws DeviceFailure for a vehicle that a pilot has taken over, which is left alone
    */
-  async #findUnneeded(behaviour: EstopBehaviour): Promise<DeviceOutcome | undefined> {
-    await this.#modes.load()
+  #findUnneeded(behaviour: EstopBehaviour): DeviceOutcome | undefined {
     const { isAvailable, readings } = this.#parts.vehicle
     if (this.#modes.isTakenOver) throw (this.#run ?? this.#createRun(behaviour)).createTakenOver()
     const isOff = isAvailable && readings.is_armed?.value === false
     return isOff ? { ...NOTHING_SEEN, seen: this.#createObserver(behaviour).look() } : undefined
   }
 
-  #begin(behaviour: EstopBehaviour): VehicleRun {
+  #begin(behaviour: EstopBehaviour, estopIds?: readonly string[]): VehicleRun {
     const run = this.#createRun(behaviour)
-    this.#modes.begin()
+    this.#modes.begin(estopIds)
     const reason = `${this.#parts.name} received a newer command before it had finished`
     this.#run?.turn.abort(new ShoalError('conflict', reason))
     this.#run = run
@@ -181,9 +182,9 @@ export class VehicleControl {
   }
 
   /** @throws DeviceFailure where nothing can be sent */
-  #beginStop(behaviour: EstopBehaviour): VehicleRun {
+  #beginStop(behaviour: EstopBehaviour, estopIds: StopContext['estopIds']): VehicleRun {
     try {
-      return this.#begin(behaviour)
+      return this.#begin(behaviour, estopIds)
     } catch (error) {
       throw toDeviceFailure(error, NOTHING_SEEN)
     }

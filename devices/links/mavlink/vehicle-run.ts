@@ -123,18 +123,25 @@ export class VehicleRun {
     const adapted = adaptOperation(operation, this.kind, launchAltitude_m)
     if (adapted === undefined)
       throw new ShoalError('conflict', `${name} has not reported the altitude of its launch`)
-    if (modes.isTakenOver && this.mayMove)
-      throw new ShoalError('conflict', `${name} was taken over`)
+    this.#requireOwn()
     this.#expectModes(operation, bounds)
     this.mayMove ||= startsMotion(operation, bounds)
     const saved = modes.save()
     // a stop does not wait for the disk
     if (this.mayMove) await saved
+    this.#requireOwn()
     const effect = observeEffect(adapted, vehicle, this.kind)
     await this.#log.ask(nameOperation(operation, this.kind), () =>
       exchange.perform(adapted, { signal, ...effect }),
     )
     this.hasArmed ||= armingOf(operation) === true
+  }
+
+  /** @throws ShoalError conflict when somebody else has taken over the motion */
+  #requireOwn(): void {
+    const { name, modes } = this.#parts
+    if (modes.isTakenOver && this.mayMove)
+      throw new ShoalError('conflict', `${name} was taken over`)
   }
 
   /** PX4 changes its mode with a take-off and a position; ArduPilot when it is told to. */

@@ -11,6 +11,7 @@ import { createDeviceId } from '../../../devices/device-id.ts'
 import type { DeviceLink, StopContext } from '../../../devices/device-link.ts'
 import { SimLinkConfig } from '../../../devices/links/sim/config.ts'
 import { SimLink } from '../../../devices/links/sim/link.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import type { DeviceState } from '../../../shared/wire/device.ts'
 import { type DeviceOutcome, NOTHING_SEEN } from '../../../shared/wire/device-outcome.ts'
 import { DryRun } from '../../../shared/wire/plan-part.ts'
@@ -325,6 +326,32 @@ t.test('a stop that is acknowledged by a device that drives on is unconfirmed', 
   t.equal(findUnconfirmed(), undefined)
 })
 
+t.test('a stop of a person that no device heard is given as a new order, once', async t => {
+  const { link, set, stop, clock } = await openLiar(t)
+  link.execution = async () => {
+    throw new ShoalError('cell_unavailable', 'the radio is silent')
+  }
+  t.match(await stop(), { state: 'unknown', reason: 'unconfirmed' })
+  t.match(link.stops, [{ isRepeated: false }])
+  clock.now += 1000
+  set(1)
+  t.match(link.stops, [{ isRepeated: false }, { isRepeated: true }])
+})
+
+t.test('the stop at the end of a motion is no order of a person', async t => {
+  const { link, start, executor } = await openLiar(t)
+  link.execution = async () => {
+    const sent = [{ name: 'go', answer: null }]
+    throw new DeviceFailure('device_failed', 'a wheel is stuck', {
+      ...NOTHING_SEEN,
+      asked: { sent },
+    })
+  }
+  await start('drive-to', { x_m: 3, y_m: 4 })
+  await executor.waitUntilIdle()
+  t.match(link.stops, [{ isRepeated: true }])
+})
+
 t.test('an unconfirmed stop ends when a newer command succeeds', async t => {
   const { link, set, stop, start, executor, findUnconfirmed } = await openLiar(t)
   await stop()
@@ -453,8 +480,9 @@ t.test('an e-stop of an earlier run of the daemon is repeated, and is no new ord
     return { estop, link }
   }
   const first = await start()
-  await first.estop.engage({ reason: 'smoke', by: 'test' })
-  t.match(first.link.stops, [{ isRepeated: false }])
+  const { estop_id } = await first.estop.engage({ reason: 'smoke', by: 'test' })
+  t.match(first.link.stops, [{ isRepeated: false, estopIds: [estop_id] }])
   const second = await start()
-  t.match(second.link.stops, [{ isRepeated: true }])
+  const expected = { isRepeated: true, estopIds: [estop_id] }
+  t.match(second.link.stops, [expected], 'the link can tell whether it has sent this one')
 })

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
@@ -14,16 +14,21 @@ import {
 } from '../../../devices/links/mavlink/fair-rate.ts'
 import { encodeFrame } from '../../../devices/links/mavlink/frame.ts'
 import { GLOBAL_POSITION_INT, STATUSTEXT } from '../../../devices/links/mavlink/messages.ts'
+import { ModeWatch } from '../../../devices/links/mavlink/mode-watch.ts'
 import { nameMode } from '../../../devices/links/mavlink/modes.ts'
 import { openMavlinkLink } from '../../../devices/links/mavlink/open.ts'
+import { createModeCommand } from '../../../devices/links/mavlink/operations.ts'
 import { OverspeedWatch } from '../../../devices/links/mavlink/overspeed.ts'
 import { Telemetry } from '../../../devices/links/mavlink/telemetry.ts'
+import type { Vehicle } from '../../../devices/links/mavlink/vehicle.ts'
 import { findVehicleKind } from '../../../devices/links/mavlink/vehicle-kind.ts'
+import { VehicleRun } from '../../../devices/links/mavlink/vehicle-run.ts'
 import type { Json } from '../../../devices/profile.ts'
 import copter from '../../../devices/profiles/copter.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { CRITICAL_GATE } from '../../../shared/wire/plan-part.ts'
 import { type LinkBench, testDeviceLink } from '../../contracts/device-link.ts'
+import { silent } from '../../support/cell.ts'
 import { createLinkContext } from '../../support/link-context.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import {
@@ -521,6 +526,63 @@ t.test('a pilot who takes over while the daemon is dead is left alone', async t 
   t.match(await braked.rig.link.stop(braked.rig.deviceId, 'hold'), {
     asked: { sent: [{ name: 'set-mode brake', answer: 'accepted' }] },
   })
+})
+
+t.test('an e-stop that a vehicle was never sent is no repetition', async t => {
+  const { stateDir } = createLinkContext(t)
+  const dead = await openRig(t, {}, { stateDir })
+  await waitForVehicle(dead)
+  await fly(dead)
+  await dead.link.stop(dead.deviceId, 'hold')
+  const file = join(stateDir, 'mavlink-modes', dead.deviceId)
+  const hasWritten = (text: string) =>
+    waitUntil('it is there', () => existsSync(file) && readFileSync(file, 'utf8').includes(text))
+  await hasWritten('brake')
+  dead.end()
+  const restart = async (estopIds: string[]) => {
+    const rig = await openRig(t, {}, { stateDir })
+    await fly(rig)
+    rig.copter.state.custom_mode = STABILIZE
+    await waitUntil('the pilot is seen', () => rig.read('is_taken_over') === true)
+    return { rig, stopped: rig.link.stop(rig.deviceId, 'hold', { isRepeated: true, estopIds }) }
+  }
+  for (const estopIds of [['est_a'], ['est_a', 'est_b']]) {
+    const unsent = await restart(estopIds)
+    t.match(await unsent.stopped, { asked: { sent: [{ name: 'set-mode brake' }] } })
+    await hasWritten(JSON.stringify(estopIds))
+    unsent.rig.end()
+    const sent = await restart(estopIds)
+    await t.rejects(sent.stopped, { name: 'DeviceFailure', reason: 'taken_over' })
+    t.strictSame(sent.rig.copter.listCommands(), [])
+    sent.rig.end()
+  }
+})
+
+t.test('a pilot who takes over while the modes are written is sent nothing', async t => {
+  const disk = Promise.withResolvers<void>()
+  const kind = findVehicleKind(2, 3)
+  const readings: Record<string, { value: Json }> = {
+    mode: { value: 'loiter' },
+    is_armed: { value: true },
+  }
+  const vehicle = { kind, readings, note: () => {}, ids: {} } as unknown as Vehicle
+  const file = { read: async () => ({ modes: [], estop_ids: [] }), replace: () => disk.promise }
+  const modes = new ModeWatch({ vehicle, file, logger: silent })
+  const asked: unknown[] = []
+  const exchange = { perform: async (operation: unknown) => void asked.push(operation) }
+  const parts = { name: 'kestrel', vehicle, kind, exchange, modes, nowMs: () => 0 }
+  const run = new VehicleRun(parts as never)
+  modes.begin()
+  const target = { target_system: 1, target_component: 1, kind }
+  const command = createModeCommand(target as never, 'guided')
+  const bounds = { modes: ['guided'], goal: { kind: 'position' } } as never
+  run.mayMove = true
+  const done = run.performFirst([command], bounds, new AbortController().signal)
+  readings.mode = { value: 'stabilize' }
+  modes.noteHeartbeat()
+  disk.resolve()
+  await t.rejects(done, { code: 'conflict', message: 'kestrel was taken over' })
+  t.strictSame(asked, [])
 })
 
 t.test('a vehicle whose motors are off is not told again to stop', async t => {
