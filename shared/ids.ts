@@ -44,6 +44,13 @@ export const newId = (prefix: string, now: number = Date.now()): string => {
   return `${prefix}_${chars.toString('latin1')}`
 }
 
+/** Time at which an id of `newId` was created, unix milliseconds; NaN for any other text. */
+export const timeOfId = (id: string): number => {
+  const [, time = ''] = /_([0-9a-hjkmnp-tv-z]{10})[0-9a-hjkmnp-tv-z]{16}$/.exec(id) ?? []
+  if (time === '') return Number.NaN
+  return [...time].reduce((sum, char) => sum * 32 + ALPHABET.indexOf(char), 0)
+}
+
 /** Creates 128 random bits as 32 hexadecimal digits. For names, not for secrets. */
 export const randomId = (): string => {
   const from = takeRandom(16)

@@ -2,6 +2,7 @@ import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import * as z from 'zod'
 import { detailsIn, detailsOf, errorCodes, httpStatus, ShoalError } from '../../../shared/errors.ts'
+import { timeOfId } from '../../../shared/ids.ts'
 import { type Runtime, systemRuntime } from '../../../shared/runtime.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { SecretSealer } from '../../kernel/signing/sealing.ts'
@@ -225,8 +226,14 @@ export class Idempotency {
   }
 }
 
-const readCreated = ({ created_json }: IdempotentCallRow): readonly string[] =>
-  idempotentCallTable.readSome({ created_json }).created ?? []
+/**
+ * What this call has created: a coordinator before 0.1.0 that claims an expired key again leaves
+ * there what the call before has created.
+ */
+const readCreated = ({ created_json, created_at }: IdempotentCallRow): readonly string[] => {
+  const ids = idempotentCallTable.readSome({ created_json }).created ?? []
+  return ids.filter(id => timeOfId(id) >= created_at)
+}
 
 const rowOf = (call: RepeatableCall, name: string, now: number): IdempotentCallRow => ({
   scope: call.scope,

@@ -3,7 +3,9 @@ import t, { type Test } from 'tap'
 import { createTenant } from '../../../../coordinator/access/people/tenants.ts'
 import { Idempotency } from '../../../../coordinator/calls/idempotency/idempotency.ts'
 import { createSealing } from '../../../../coordinator/kernel/signing/sealing.ts'
+import { noteCreated } from '../../../../coordinator/kernel/store/created-in.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { newId } from '../../../../shared/ids.ts'
 import { silent } from '../../../support/cell.ts'
 import { soleReplica } from '../../../support/replicas.ts'
 import { BY, temporaryStore } from '../../kernel/store/temporary.ts'
@@ -33,7 +35,17 @@ const scene = async (t: Test) => {
       run: change,
       isKept: () => true,
     })
-  return { ledger, clock, replicas, once, onceElsewhere, change, runs: () => runs }
+  return {
+    ledger,
+    clock,
+    replicas,
+    idempotency,
+    call,
+    once,
+    onceElsewhere,
+    change,
+    runs: () => runs,
+  }
 }
 
 const IN_PROGRESS = { code: 'conflict', message: /is being answered/ }
@@ -195,6 +207,29 @@ t.test('a call of a dead process is resolved from its recorded changes', async t
   t.match(await once(), { replayed: false }, 'nothing had happened')
   await t.rejects(once(undefined, { callKey: 'changed' }), { message: /answer was lost/ })
   t.equal(runs(), 2)
+})
+
+t.test('an interrupted call is answered only from what it created itself', async t => {
+  const { ledger, idempotency, call, clock } = await scene(t)
+  const command = newId('cmd', clock.now)
+  const once = (run: () => Promise<unknown>) =>
+    idempotency.once(call, { run, isKept: () => true, recall: async ([first]) => first })
+  const isCreated = Promise.withResolvers<void>()
+  void once(async () => {
+    await ledger.free.write(async trx => noteCreated(trx, command))
+    isCreated.resolve()
+    // it never comes back
+    return new Promise(() => {})
+  })
+  await isCreated.promise
+  clock.now += 120_000
+  const again = () => once(() => Promise.reject(new Error('it ran again')))
+  t.strictSame(await again(), { answer: command, replayed: true })
+  // an older coordinator claims the expired key, and knows nothing of this column
+  clock.now += 24 * 3600 * 1000
+  const claimed = { claim: 'older', created_at: clock.now - 1, lease_until: clock.now }
+  await ledger.free.write(trx => trx.updateTable('idempotent_calls').set(claimed).execute())
+  await t.rejects(again(), { message: /answer was lost/ })
 })
 
 t.test('a long call is not considered lost while it runs', async t => {
