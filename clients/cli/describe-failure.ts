@@ -52,8 +52,13 @@ const toYaml = (members: object): string =>
     .join('')
 
 /** Exit code of an error; waiting for an approval can be retried, unlike other refusals. */
-const exitOfError = ({ code, reason }: ShoalError): number =>
-  exitCode(reason === 'approval_pending' ? 'client_closed' : code)
+const exitOfError = ({ code, reason, message }: ShoalError): number => {
+  const isPending = reason === undefined ? OLD_PENDING.test(message) : reason === 'approval_pending'
+  return exitCode(isPending ? 'client_closed' : code)
+}
+
+/** Message of a pending approval at coordinators that state no reason. */
+const OLD_PENDING = /^request \S+ is pending$/
 
 /** Any other error is a fault of this program or of the answer it received. */
 const toShoalError = (error: unknown): ShoalError =>
