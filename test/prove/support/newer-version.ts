@@ -24,7 +24,7 @@ const MIGRATION = `
 /** The last commit and one more migration of the ledger, which extends the schema. */
 export const unpackNewer = (): UnpackedTree => {
   const tree = unpackTree('HEAD')
-  const file = join(tree.folder, 'coordinator', 'store', 'migrations.ts')
+  const file = join(tree.folder, 'coordinator', 'kernel', 'store', 'migrations.ts')
   const text = readFileSync(file, 'utf8')
   const end = text.lastIndexOf('})')
   writeFileSync(file, `${text.slice(0, end)}${MIGRATION.trimStart()}`)
