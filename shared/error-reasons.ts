@@ -55,6 +55,11 @@ const table = {
     code: 'scope_denied',
     about: 'the target is outside the scope of discovery',
   },
+  public_network: {
+    code: 'invalid_request',
+    about: 'the network has public addresses',
+    advice: 'if it is yours, add it with',
+  },
   site_broker: {
     code: 'broker_unavailable',
     about: 'a cell cannot reach an MQTT broker of its site',

@@ -21,7 +21,13 @@ t.test('an admin adds and removes what modules may contact; each change is audit
   t.match(await add({ target: '10.0.0.0/16', tag: 'lab', force: true }), { status: 200 })
   t.match(await add({ target: '8.8.8.0/24' }), {
     status: 422,
-    json: { error: { message: /network of public addresses; if it is yours, force it/ } },
+    json: {
+      error: {
+        message: /network of public addresses/,
+        reason: 'public_network',
+        next: 'shoal discover scope add 8.8.8.0/24 --force',
+      },
+    },
   })
   t.match(await add({ target: 'printer.lan', tag: 'a', cell_id: 'b' }), { status: 422 })
   t.match(await add({ target: 'printer.lan', cell_id: 'nobody' }), { status: 404 })

@@ -49,7 +49,8 @@ interface AppliesToInput {
 /** @throws ShoalError invalid_request with the reason */
 export const createEntry = (text: string, isForced: boolean): ScopeEntry => {
   const entry = { target: normaliseTarget(text), ...(isForced && { is_forced: true }) }
-  const fault = findEntryFault(entry) ?? (isForced ? undefined : findPublicFault(entry.target))
+  const fault = findEntryFault(entry)
+  if (fault === undefined && !isForced) requirePrivate(entry.target)
   if (fault === undefined && ScopeEntry.safeParse(entry).success) return entry
   throw new ShoalError('invalid_request', fault ?? `${entry.target} cannot be an entry`, {
     param: 'target',
@@ -57,10 +58,14 @@ export const createEntry = (text: string, isForced: boolean): ScopeEntry => {
 }
 
 /** A mistyped network must not send probes to strangers. */
-const findPublicFault = (target: string): string | undefined =>
-  isPublicNetwork(target)
-    ? `${target} is a network of public addresses; if it is yours, force it`
-    : undefined
+const requirePrivate = (target: string): void => {
+  if (!isPublicNetwork(target)) return
+  throw new ShoalError('invalid_request', `${target} is a network of public addresses`, {
+    param: 'target',
+    reason: 'public_network',
+    next: `shoal discover scope add ${target} --force`,
+  })
+}
 
 /** The document that the entries of these cells are in. */
 const documentKeyOf = ({

@@ -21,6 +21,7 @@ export default defineOperation({
   effect: 'write',
   tool: false,
   cli: { group: 'discover', verb: 'scope add', words: ['target'] },
+  reasons: ['public_network'],
   input: z.strictObject({
     target: Target,
     force: z
