@@ -2,7 +2,8 @@ import type { Cell } from '../cells/cell.ts'
 import type { MassLoss } from '../cells/mass-loss.ts'
 import { isPresent } from '../cells/presence.ts'
 import { observeModels, type PromisedModel } from '../cells/promised-models.ts'
-import { type Observation, observeCell } from './alert-rules.ts'
+import type { Observation } from './alert-rules.ts'
+import { observeCell } from './observe-cell.ts'
 
 interface WatchParts {
   cells: () => Iterable<Cell>
