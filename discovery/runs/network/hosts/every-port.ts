@@ -65,6 +65,6 @@ const nameOwn = async (
   if (said === undefined) return identifyPort(place, limits)
   const banner = await readBanner(place, limits)
   if (banner !== '' && said.has(banner)) return undefined
-  const named = await identifyPort(place, limits)
+  const named = await identifyPort(place, limits, banner)
   return named.name === 'unknown' ? undefined : named
 }

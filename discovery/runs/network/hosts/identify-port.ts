@@ -29,10 +29,16 @@ const MAX_BANNER_BYTES = 256
 /**
  * Names what answers at an open port. A web port is asked for its page; any other port gets nothing
  * and may say what it is. A port that says nothing is `unknown`: its number proves nothing.
+ *
+ * @param banner what the port said, where that was read before
  */
-export const identifyPort = async (place: Place, limits: Limits): Promise<NamedPort> => {
+export const identifyPort = async (
+  place: Place,
+  limits: Limits,
+  banner?: string,
+): Promise<NamedPort> => {
   const named = WEB_PORTS.includes(place.port) ? await readPage(place, limits) : undefined
-  return named ?? nameBanner(place.port, await readBanner(place, limits))
+  return named ?? nameBanner(place.port, banner ?? (await readBanner(place, limits)))
 }
 
 const readPage = async (
