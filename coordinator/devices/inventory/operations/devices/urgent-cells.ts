@@ -109,17 +109,20 @@ const chooseCommand = (
 
 /** The other cells were asked all the same: the error names what they did. */
 const createOwnerError = (reason: unknown, cells: readonly UrgentEnd[]): ShoalError => {
-  const error =
-    reason instanceof ShoalError
-      ? reason
-      : new ShoalError('internal', 'the command could not be stored')
   const told = cells.flatMap(({ cellId, command }) =>
     command === undefined ? [] : [`${cellId}: ${command.state}`],
   )
-  return new ShoalError(error.code, `${error.message}; other cells got it, ${told.join(', ')}`, {
-    ...detailsOf(error),
-    cause: reason,
-  })
+  return createPartlyError(reason, `other cells got it, ${told.join(', ')}`)
+}
+
+/** Error for a command that could not be created for one of several. */
+export const createPartlyError = (cause: unknown, others: string): ShoalError => {
+  const error =
+    cause instanceof ShoalError
+      ? cause
+      : new ShoalError('internal', 'the command could not be stored')
+  const options = { ...detailsOf(error), cause }
+  return new ShoalError(error.code, `${error.message}; ${others}`, options)
 }
 
 /** A verb that is urgent on one cell may need a plan and people on another one. */

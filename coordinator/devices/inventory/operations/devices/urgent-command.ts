@@ -1,4 +1,4 @@
-import { detailsOf, ShoalError } from '../../../../../shared/errors.ts'
+import type { ShoalError } from '../../../../../shared/errors.ts'
 import type { FleetViews } from '../../../../fleet/cells/open.ts'
 import type { CommandRecord } from '../../../../fleet/control/command.ts'
 import type { ControlViews } from '../../../../fleet/control/open.ts'
@@ -12,7 +12,7 @@ import {
   prepareCommandOf,
   type UrgentDeviceCommand,
 } from './plan-device-command.ts'
-import { runOnEveryCell, type UrgentEnd } from './urgent-cells.ts'
+import { createPartlyError, runOnEveryCell, type UrgentEnd } from './urgent-cells.ts'
 
 /** A device that an urgent command cannot be sent to, and why. */
 interface Unsendable {
@@ -85,7 +85,7 @@ export const runUrgentCommand = async (
   })
   const refused = ends.find(({ status }) => status === 'rejected')
   const error = refused?.status === 'rejected' ? refused.reason : unsendable[0]?.error
-  if (error !== undefined) throw ended.length === 0 ? error : createPartlyError(error, ended)
+  if (error !== undefined) throw ended.length === 0 ? error : createDeviceError(error, ended)
   const decisive = ended.find(({ command }) => command.state !== 'succeeded') ?? ended[0]
   if (decisive === undefined) throw new Error('an urgent command has no end')
   const { command, cells } = decisive
@@ -97,21 +97,10 @@ export const runUrgentCommand = async (
 }
 
 /** The other devices were asked all the same: the error names what they did. */
-const createPartlyError = (
+const createDeviceError = (
   cause: unknown,
   ended: readonly { device: Device; command: CommandRecord }[],
 ): ShoalError => {
-  const error =
-    cause instanceof ShoalError
-      ? cause
-      : new ShoalError('internal', 'the command could not be stored')
   const told = ended.map(({ device, command }) => `${device.id}: ${command.state}`).join(', ')
-  return new ShoalError(
-    error.code,
-    `${error.message}; other devices of this name got it, ${told}`,
-    {
-      ...detailsOf(error),
-      cause,
-    },
-  )
+  return createPartlyError(cause, `other devices of this name got it, ${told}`)
 }
