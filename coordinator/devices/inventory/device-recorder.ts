@@ -9,6 +9,7 @@ import { afterCommit } from '../../kernel/store/after-commit.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
+import { createClaimantPresence } from './claimant-presence.ts'
 import type { Device, DeviceClaim } from './device.ts'
 import {
   deleteEndedClaims,
@@ -188,12 +189,11 @@ export class DeviceRecorder {
   }
 }
 
-/** A quarantine takes the presence of a cell away with its connection. */
 const readPresenceOf = async (
   trx: SealedTrx,
   cellIds: readonly string[],
 ): Promise<(cellId: string) => Presence> => {
   const presence = await readPublishedPresence(trx, cellIds)
   const quarantined = await readQuarantined(trx, cellIds)
-  return cellId => (quarantined.has(cellId) ? 'dead' : (presence.get(cellId) ?? 'unknown'))
+  return createClaimantPresence(cellId => presence.get(cellId), quarantined)
 }

@@ -1,8 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Cell } from '../../fleet/cells/cell.ts'
 import type { FleetListeners } from '../../fleet/cells/open.ts'
-import { isGone, isPresent, type Presence } from '../../fleet/cells/presence.ts'
+import { isGone, isPresent } from '../../fleet/cells/presence.ts'
 import type { PublishedPresence } from '../../fleet/cells/published-presence.ts'
+import { createClaimantPresence } from './claimant-presence.ts'
 import type { Device } from './device.ts'
 import type { DeviceInventory } from './device-inventory.ts'
 import type { DeviceRecorder } from './device-recorder.ts'
@@ -61,8 +62,7 @@ export const listMisjudged = (
   presence: Pick<PublishedPresence, 'of'>,
   quarantined: ReadonlySet<string>,
 ): Set<string> => {
-  const presenceOf = (cellId: string): Presence =>
-    quarantined.has(cellId) ? 'dead' : (presence.of(cellId) ?? 'unknown')
+  const presenceOf = createClaimantPresence(cellId => presence.of(cellId), quarantined)
   const isConnected = (cellId: string): boolean => isPresent(presenceOf(cellId))
   const wrong = devices.filter(({ cellId, alsoOn, facts, isAvailable }) => {
     const isAway = isGone(presenceOf(cellId)) && alsoOn.some(isConnected)

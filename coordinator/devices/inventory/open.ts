@@ -11,6 +11,7 @@ import type { Events } from '../../kernel/events/bus.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { Store } from '../../kernel/store/store.ts'
+import type { Device } from './device.ts'
 import { DeviceInventory } from './device-inventory.ts'
 import { DeviceRecorder } from './device-recorder.ts'
 import { deleteGoneDevices, readQuarantined } from './device-rows.ts'
@@ -49,19 +50,15 @@ const KEEP_GONE_MS = 90 * 86_400_000
 export const openDevices = async (
   parts: DeviceDomainParts,
 ): Promise<{ devices: Devices; deviceReceiver: DeviceReceiver; views: DeviceViews }> => {
-  const { store, fleet, publishedPresence, schedules, leaderWork, now } = parts
+  const { store, fleet, schedules, leaderWork, now } = parts
   const { ledger } = store
   const registry = new DeviceInventory(ledger)
   await registry.read()
   const states = new DeviceStates(parts.budgets.deviceStates)
-  const { recorder, look } = openRecorder(parts, registry)
+  const { recorder, look, noteMisjudged } = openRecorder(parts, registry)
   followCells({ ...parts, registry, recorder, states })
   schedules.every('devices.retry', RETRY_SECONDS, () => recorder.retry())
-  leaderWork.every('devices.presence', COMPARE_SECONDS, async () => {
-    const quarantined = await readQuarantined(ledger.read)
-    for (const cellId of listMisjudged(registry.list(), publishedPresence, quarantined))
-      recorder.note(cellId, 'presence')
-  })
+  leaderWork.every('devices.presence', COMPARE_SECONDS, () => noteMisjudged(registry.list()))
   leaderWork.every('devices.prune', PRUNE_SECONDS, fenced =>
     fenced.sealed.write(trx => deleteGoneDevices(trx, now() - KEEP_GONE_MS)),
   )
@@ -94,14 +91,15 @@ const openRefused = (
 /** The registry follows what this coordinator records, and what others do. */
 const openRecorder = (parts: DeviceDomainParts, registry: DeviceInventory) => {
   const { store, fleet, publishedPresence, stack, logger } = parts
+  const noteMisjudged = async (devices: readonly Device[]): Promise<void> => {
+    const quarantined = await readQuarantined(store.ledger.read)
+    for (const cellId of listMisjudged(devices, publishedPresence, quarantined))
+      recorder.note(cellId, 'presence')
+  }
   const changes = followChanges({
     subscribe: listener => store.revisions.onChange('devices', listener),
-    read: async () => {
-      // the presence of a cell may have changed before its devices were known here
-      const quarantined = await readQuarantined(store.ledger.read)
-      for (const cellId of listMisjudged(await registry.read(), publishedPresence, quarantined))
-        recorder.note(cellId, 'presence')
-    },
+    // the presence of a cell may have changed before its devices were known here
+    read: async () => noteMisjudged(await registry.read()),
     onFailure: error => logger.warn({ err: error }, 'devices were not read'),
   })
   stack.defer(() => changes.close())
@@ -112,5 +110,5 @@ const openRecorder = (parts: DeviceDomainParts, registry: DeviceInventory) => {
     onChange: () => void changes.look(),
   })
   stack.defer(() => recorder.close())
-  return { recorder, look: changes.look }
+  return { recorder, look: changes.look, noteMisjudged }
 }
