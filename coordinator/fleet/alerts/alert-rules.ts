@@ -120,7 +120,7 @@ export const ALERT_RULES = {
     rewordAfterMs: 0,
   },
   stop_unconfirmed: {
-    says: 'a device was told to stop and its cell has not confirmed it',
+    says: 'the cell of a device has not confirmed its stop',
     level: 'critical',
     raiseAfterMs: 0,
     clearAfterMs: 0,

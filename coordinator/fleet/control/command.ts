@@ -31,9 +31,9 @@ export interface CommandRecord {
   reason?: string
   message?: string
   result?: unknown
-  /** What was sent to the device and acknowledged. */
+  /** Instructions sent to the device, with their acknowledgements. */
   asked?: Asked
-  /** What was observed of the device. */
+  /** Observed state of the device. */
   seen?: Seen
   /** Progress of a command that is executing. Never stored on disk. */
   progress?: CommandProgress
@@ -91,8 +91,12 @@ export const abandonedStateOf = (
   coordinator: string,
 ) =>
   state === 'queued' && (holder === undefined || holder === coordinator)
-    ? { state: 'expired' as const, reason: NOT_SENT, message: 'the cell did not come in time' }
-    : { state: 'unknown' as const, reason: NO_ANSWER, message: 'the cell has not told its end' }
+    ? { state: 'expired' as const, reason: NOT_SENT, message: 'the cell did not connect in time' }
+    : {
+        state: 'unknown' as const,
+        reason: NO_ANSWER,
+        message: 'the cell has not reported an outcome',
+      }
 
 /** States of a command that has not ended, in order. */
 export const OPEN_STATES: readonly CommandState[] = ['queued', 'sent', 'accepted', 'executing']
