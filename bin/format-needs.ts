@@ -4,7 +4,7 @@ import type { Views } from '../../coordinator/assembly/coordinator.ts'
 import type { Context } from '../../coordinator/kernel/declaration/context.ts'
 import type { Operation } from '../../coordinator/kernel/declaration/operation.ts'
 
-/** What an operation is called with. */
+/** Context with which every operation is called. */
 type All = Context & Views
 type NeedsOf<O> = O extends readonly (infer One)[]
   ? NeedsOf<One>

@@ -60,7 +60,7 @@ export interface StopContext {
    */
   isRepeated?: boolean
   /**
-   * Ids of the e-stops that ask for it. With one that this device was never sent, it is no repetition.
+   * Ids of the e-stops that request it. One that this device was never sent makes it a new order.
    */
   estopIds?: readonly string[]
   /** Called when more was asked, acknowledged or observed, before the stop resolves. */

@@ -32,7 +32,7 @@ const refuse = (reasons: readonly string[]): void => {
   process.exitCode = exitCode('conflict')
 }
 
-/** Writes the SBOM (CycloneDX) of the packages. Returns what it does not name. */
+/** Writes the SBOM (CycloneDX) of the packages. Returns a line for each package that it lacks. */
 const buildSbom = (): string[] => {
   const args = ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'application']
   const text = execFileSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 })
@@ -44,7 +44,7 @@ const buildSbom = (): string[] => {
   return listUnnamed(sbom, contained).map(each => `${file}: ${each} is missing`)
 }
 
-/** Packages of engines for GPUs are a choice, and left out with a line that says how to get them. */
+/** Builds the packages. Returns a line for each missing one; engines for GPUs are optional. */
 const buildAndListMissing = async (): Promise<string[]> => {
   await buildPackages(['--out', OUT])
   const built = readdirSync(OUT)

@@ -9,7 +9,7 @@ export interface ChangelogSection {
   text: string
 }
 
-/** What decides whether the sources can be released. */
+/** Facts that decide whether the sources can be released. */
 export interface ReleaseFacts {
   /** Versions by file; that of package.json is the product's. */
   versions: Readonly<Record<string, string>>

@@ -7,13 +7,13 @@ export interface BackOff {
   factor?: number
   maxMs: number
   /**
-   * Bounds of the random multiplier of a pause, so that what failed together is not retried together;
+   * Bounds of the random multiplier of a pause, so that failures are not retried together;
    * none by default.
    */
   jitter?: readonly [least: number, most: number]
 }
 
-/** Between half of a pause and the whole. */
+/** Jitter between half of a pause and the whole. */
 export const HALF_JITTER = [0.5, 1] as const
 
 /** Milliseconds of the pause before retry n (from 0). `random` is in [0, 1). */

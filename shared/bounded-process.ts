@@ -108,7 +108,7 @@ const startChild = async ({ file, heapMb, setup }: BoundedProcessParts): Promise
   return child
 }
 
-/** Undefined when the process ended or the time is over. */
+/** Answer of the child; undefined when the process ended or the time is over. */
 const askChild = async <Answer>(
   child: ChildProcess,
   order: unknown,

@@ -53,7 +53,7 @@ export interface ErrorDetails {
   retryAfterSeconds?: number
   /** Finer cause than the code. */
   reason?: ErrorReason
-  /** Command line or link that leads on: `shoal gates approve gate_1`. */
+  /** Next step, as a command line or a link: `shoal gates approve gate_1`. */
   next?: string
 }
 

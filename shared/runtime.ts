@@ -18,7 +18,7 @@ interface Ids {
 }
 
 /**
- * What a program receives from its machine and a test or a simulation replaces: clocks, timers,
+ * Parts of the machine that a test or a simulation replaces: clocks, timers,
  * randomness, ids and connections. Secrets are not part of it: they come from `node:crypto` only.
  */
 export interface Runtime {

@@ -1,4 +1,4 @@
-/** So much in a time, after a burst of at most `burst`. */
+/** Refill rate, `amount` in `perMs` milliseconds, and the capacity `burst`. */
 export interface Rate {
   amount: number
   perMs: number
@@ -6,7 +6,7 @@ export interface Rate {
 }
 
 export interface BucketState {
-  /** Negative when more was taken than there was. */
+  /** Tokens left; negative when tokens were taken ahead of time. */
   tokens: number
   /** Time of that count, milliseconds. */
   at: number
@@ -39,7 +39,7 @@ export class TokenBucket {
     return this.#refill().tokens >= this.#rate.burst
   }
 
-  /** Milliseconds until the amount is there. */
+  /** Milliseconds until the amount is available. */
   waitMs(amount: number): number {
     return this.#toMs(amount - this.#refill().tokens)
   }
@@ -51,7 +51,7 @@ export class TokenBucket {
     return this.#toMs(amount - tokens)
   }
 
-  /** Gives back what was taken and not used. */
+  /** Gives back tokens that were taken and not used. */
   give(amount: number): void {
     const { tokens, at } = this.#state
     this.#state = { tokens: tokens + amount, at }

@@ -37,7 +37,7 @@ process.env.PATH = `${binFolder}:${process.env.PATH}`
 // hundreds of processes load the same files: where our programs keep them compiled, the tests do
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'node-compile-cache')
 
-/** What tests with real peers need; where it is missing they are skipped by name. */
+/** Debian packages for tests with real peers, which are skipped by name without them. */
 const DEBIAN_PACKAGES = [
   'avahi-daemon',
   'avahi-utils',
@@ -178,10 +178,10 @@ const readArguments = () => {
 }
 
 const ROOT = resolve(import.meta.dirname, '..')
-/** What two cores run in half a minute, beside the checks. */
+/** Number of test files that two cores run in half a minute, beside the checks. */
 const MOST_TOUCHED = 24
 
-/** The nearest tests of a change; the others are counted. */
+/** Nearest tests of a change; the number of the others is printed. */
 const chooseTouched = (changed: readonly string[], tests: readonly string[]): string[] => {
   const read = (test: string): string => readFileSync(join(ROOT, test), 'utf8')
   const touched = listTouched(listImports(ROOT), changed, tests, read)

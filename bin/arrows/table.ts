@@ -1,4 +1,4 @@
-/** Where a folder of the tree may import from. `why` is shown with an import that is refused. */
+/** Imports that a folder of the tree must not have. `why` is shown with a refused import. */
 export interface Rule {
   /** Folder that the rule governs; the longest that contains a file decides. */
   folder: string
@@ -15,10 +15,10 @@ const DISCOVERY = 'discovery'
 const MODELS = 'models'
 const TESTS = ['test', 'bench']
 const ENGINE = 'node-llama-cpp'
-/** Blocks and starts programs, so that only the helper process loads it. */
+/** Package that blocks and starts programs, so that only the helper process loads it. */
 const BLOCKING = 'systeminformation'
 
-/** The outer picture: products, and what none of their files imports. */
+/** Rules between the top-level folders. */
 export const RULES: readonly Rule[] = [
   {
     folder: 'shared',
@@ -76,5 +76,5 @@ export const AREAS = [
   'surfaces',
 ] as const
 
-/** The program and what composes it: they import every area, and no area imports them. */
+/** The program and the files that compose it: they import every area, and no area imports them. */
 export const ROOT = ['main.ts', 'domains.ts', 'config.ts', 'assembly'] as const

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { AREAS, ROOT, RULES } from './table.ts'
 
-/** One import of a file, as it stands there. */
+/** One import of a file. */
 export interface Import {
   /** Path from the root of the tree: `coordinator/access/keys/keys.ts`. */
   file: string
@@ -39,7 +39,7 @@ const resolveTarget = (root: string, file: string, specifier: string): string =>
     ? relative(root, resolve(root, dirname(file), specifier))
     : specifier.replace(/^((?:@[^/]+\/)?[^/]+).*/, '$1')
 
-/** An import against the table, as one line that names the file, the import and the rule. */
+/** Line that names the file, the import and the violated rule; undefined for an allowed import. */
 export const judgeImport = ({ file, target }: Import): string | undefined => {
   const reason = judgeFolder(file, target) ?? judgeArea(file, target)
   return reason === undefined ? undefined : `${file} imports ${target}: ${reason}`
@@ -65,7 +65,7 @@ const judgeArea = (file: string, target: string): string | undefined => {
   return isEarlier ? undefined : `${from} imports only ${AREAS.slice(0, at).join(', ') || 'itself'}`
 }
 
-/** Area, or file or folder of the root, of a path in the coordinator. */
+/** First folder or file of a path below `coordinator/`: an area or an entry of ROOT. */
 const placeOf = (path: string): string | undefined => /^coordinator\/([^/]+)/.exec(path)?.[1]
 
 const isRoot = (place: string): boolean => ROOT.includes(place as never)
@@ -77,7 +77,7 @@ export const listStrangers = (files: readonly string[]): string[] =>
     return !AREAS.includes(place as never) && !isRoot(place)
   })
 
-/** Imports of values in which a file imports itself through others, as the first such way found. */
+/** First cycle of value imports found, as its files in order; undefined when there is none. */
 export const findCircle = (imports: readonly Import[]): string[] | undefined => {
   const values = imports.filter(({ isType }) => !isType)
   const targets = Map.groupBy(values, ({ file }) => file)

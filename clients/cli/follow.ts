@@ -17,7 +17,7 @@ export interface Pursuit {
   name: string
   /** The command that looks at it later. */
   later: string
-  /** Gets the time since the first look, in milliseconds. */
+  /** Reader of the state; `waitedMs` is the time since the first look, in milliseconds. */
   look: (waitedMs: number) => Promise<State>
 }
 

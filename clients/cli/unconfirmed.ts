@@ -69,7 +69,7 @@ const describeCommand = async (
   return new GuidedError(code, `NOT confirmed by ${cell.name}${away}: ${said}`, steps.join('\n'))
 }
 
-/** Where the outcome of a command can be read; where the device is, once the command has ended. */
+/** Commands that show the outcome of a command and, once it has ended, the device. */
 const describeOutcome = (command: DeviceCommand): string[] => {
   const { id, device_id } = command
   if (commandError(command) === undefined)
@@ -87,7 +87,7 @@ const describeLateDelivery = ({ expires_at }: DeviceCommand): string => {
   return `the cell gets it if it connects${until}`
 }
 
-/** What a person can do without the coordinator. */
+/** Advice to stop a device without the coordinator. */
 const OWN_STOP =
   'the device may still move: use its own emergency stop, or run on the machine of the cell: shoald estop'
 

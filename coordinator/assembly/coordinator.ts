@@ -26,7 +26,7 @@ export interface CoordinatorOptions {
   now?: () => number
   /** Monotonic milliseconds. */
   nowMs?: () => number
-  /** What the process takes from a test or a simulation in place of its machine. */
+  /** Runtime that a test or a simulation provides in place of the machine's. */
   runtime?: Partial<Runtime>
   /** Skills beside those of the catalogue. */
   moreSkills?: readonly Skill[]

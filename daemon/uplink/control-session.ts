@@ -10,7 +10,7 @@ import type { Batch } from './spool.ts'
 interface ControlSessionOptions {
   /** Id of the coordinator on the other side. */
   replica: string
-  /** Its capability level. */
+  /** Capability level of that coordinator. */
   capability: number
   mqtt: Pick<MqttSession, 'publish' | 'offer' | 'end'>
   identity: Pick<Identity, 'cell_id' | 'epoch'>

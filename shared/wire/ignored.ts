@@ -63,7 +63,7 @@ export const ignoredHeader = (ignored: readonly Ignored[]): string | undefined =
     ? undefined
     : ignored.map(({ name }) => encodeName(name.toWellFormed())).join(',')
 
-/** As many whole characters of a name as fit when they are encoded. */
+/** Longest prefix of a name, in whole characters, that fits once encoded. */
 const encodeName = (name: string): string => {
   let encoded = ''
   for (const character of name) {

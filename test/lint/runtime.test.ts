@@ -4,11 +4,11 @@ import t from 'tap'
 
 const root = resolve(import.meta.dirname, '..', '..')
 
-/** What a file receives through a `Runtime` (`shared/runtime.ts`) and takes from nowhere else. */
+/** Names that a file must not use: it receives them through a `Runtime` (`shared/runtime.ts`). */
 const GLOBALS =
   /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bMath\.random\b|\brandomUUID\b|\bhrtime\b|\bAbortSignal\.timeout\b|\bqueueMicrotask\b|\bnew Socket\(|'node:timers|(?<![\w.#'])(?:set|clear)(?:Timeout|Interval|Immediate)\b/
 
-/** Text without comments, so that prose may name what code may not. */
+/** Text without comments, so that prose may contain these names. */
 const stripComments = (text: string): string =>
   text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')
 

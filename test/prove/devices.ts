@@ -91,7 +91,7 @@ const proveExecution = async (numRuns: number, seed: number): Promise<boolean> =
 /** Devices that acknowledge a stop and drive on: no command says that they were stopped. */
 const proveUnconfirmed = async (numRuns: number, seed: number): Promise<boolean> => {
   let unconfirmed = 0
-  /** Of the newest history that failed; rest is waited for in real time, which no replay repeats. */
+  /** Findings of the newest failed history; rest takes real time, which no replay repeats. */
   let violations: string[] = []
   const result = await fc.check(
     fc.asyncProperty(history, async steps => {

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import type { Import } from '../../bin/arrows/walk.ts'
 import { SLOW_FILES, WAITING_FILES } from './slow-files.ts'
 
-/** Files that the working tree has beside a commit, or has otherwise; paths from the root. */
+/** Files of the working tree that differ from a commit, untracked ones too; paths from the root. */
 export const listChanged = (root: string, since: string): string[] => {
   const git = (...args: string[]): string[] =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8' }).split('\0').filter(Boolean)
@@ -32,7 +32,7 @@ const measureDistances = (
   return distances
 }
 
-/** Documents and tables of data are no sources: tests read them by their names. */
+/** True for a source. Tests read other files, documents and tables of data, by their names. */
 const isSource = (file: string): boolean => /\.m?ts$/.test(file)
 
 const namesOne = (text: string, names: readonly string[]): boolean =>
@@ -46,7 +46,7 @@ const folderOfTests = (file: string, tests: readonly string[]): string => {
   return folder
 }
 
-/** Number of folders that two paths have in common, the one of a test without its first. */
+/** Number of leading folders that two paths have in common, without the `test/` of a test. */
 const countCommon = (file: string, test: string): number => {
   const [ours, theirs] = [file, test].map(path => path.replace(/^test\//, '').split('/'))
   const at = (ours ?? []).findIndex((name, n) => name !== theirs?.[n])

@@ -4,7 +4,7 @@ import { SLOW_FILES } from './slow-files.ts'
 
 /** Files in one process: enough to share the loading, few enough that the last one to end is short. */
 const GROUP_SIZE = 10
-/** What a file changes or measures in its whole process. */
+/** Expressions with which a file changes or measures its whole process. */
 const OWN_PROCESS =
   /globalThis|process\.(env|exitCode|memoryUsage|once?\()|t\.setTimeout|syncBuiltin/
 

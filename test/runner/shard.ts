@@ -7,14 +7,14 @@ export interface Shard {
   count: number
 }
 
-/** Reads `1/3`; undefined for what is no part. */
+/** Parses `1/3`; undefined for any other text. */
 export const parseShard = (text: string): Shard | undefined => {
   const [, index = 0, count = 0] = (/^(\d{1,3})\/(\d{1,3})$/.exec(text) ?? []).map(Number)
   return index >= 1 && index <= count ? { index, count } : undefined
 }
 
 /**
- * The files of one part. Each process of the plan belongs to one part, by turns in the order of the
+ * Files of one part. Each process of the plan belongs to one part, by turns in the order of the
  * plan, so that the parts take about the same time.
  */
 export const listShard = (files: readonly string[], { index, count }: Shard): string[] => {

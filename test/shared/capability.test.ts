@@ -70,7 +70,7 @@ const PARTS = ['innerType', 'element', 'valueType', 'in', 'out', 'left', 'right'
 const definitionOf = (schema: z.core.$ZodType) => schema._zod.def as unknown as Definition
 
 /**
- * What an older peer refuses when it does not know it: keys of strict objects, and values of enums, as
+ * Paths that an older peer refuses as unknown: keys of strict objects, and values of enums, as
  * `devices[].envelope.max_speed_m_s` and `mode=dry`.
  */
 function* listRefusable(

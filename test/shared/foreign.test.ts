@@ -101,7 +101,7 @@ t.test(
   },
 )
 
-t.test('A process that dies after its answer refuses nobody', async t => {
+t.test('A process that dies after its answer fails no later document', async t => {
   const thread = new DocumentProcess({ heapMb: 64, idleMs: 60_000 })
   const reader = { module: READERS, name: 'dieLater' }
   await thread.read(Buffer.from('{}'), { format: 'json', reader })

@@ -19,7 +19,7 @@ export const fill = (): never => {
 
 export const readBlindly = (document: { a: { b: string } }): string => document.a.b
 
-/** The process dies after the answer. */
+/** Reader whose process dies after the answer. */
 export const dieLater = (): void => {
   setImmediate(() => {
     throw new Error('died')

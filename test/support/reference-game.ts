@@ -266,7 +266,7 @@ export const openReferenceGame = async (t: Test, plant = (_devices: Devices): vo
         for (const id of named.slice(0, 10))
           if (!json.error.message.includes(id)) throw new Error(say(what, json.error.message))
     }
-    /** Without devices in `reached`, the call is made beside all other such calls. */
+    /** Calls without devices in `reached` are made at the same time. */
     const ask = (what: string, reached: readonly string[], make: () => Promise<void>): Ask => ({
       reached,
       make: async () => {

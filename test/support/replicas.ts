@@ -16,7 +16,7 @@ const newReplica = (): Replica => ({
 /** The only coordinator on its store, new at every call as at every start. */
 export const soleReplica = (): Replicas => createSoleReplica(newReplica())
 
-/** What a coordinator that has just begun owns in a store. */
+/** Ownership of a coordinator that has just started. */
 export const newOwnership = (ledger: Ledger): Ownership =>
   createOwnership({ id: newId('rep'), ledger, logger: silent })
 

@@ -23,9 +23,9 @@ export const spawnShoal = (
 ): Promise<ProgramResult> => runProgram(SHOAL, env, args, input)
 
 /**
- * The command line likewise, in a thread that has loaded it: a process of its own takes a quarter of
- * a second of CPU time to load. What Node reads once, at its start, needs `spawnShoal`, and so does
- * what shows that the program ends.
+ * Runs the command line in a thread that has loaded it: a process of its own takes a quarter of
+ * a second of CPU time to load. Variables that Node reads at its start need `spawnShoal`, and so do
+ * tests that the program ends.
  */
 export const shoal = (
   env: Environment,

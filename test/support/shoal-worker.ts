@@ -6,7 +6,7 @@ import { main } from '../../clients/cli/main.ts'
 
 /*
  * Thread that runs one command line after the other. Each has standard streams of its own, which
- * are no terminal; `process.exit` ends the thread as it ends the program.
+ * are not a terminal; `process.exit` ends the thread as it ends the program.
  */
 
 export interface Command {

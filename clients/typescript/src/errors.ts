@@ -8,7 +8,7 @@ export interface ShoalErrorFields {
   requestId?: string | undefined
   /** Finer cause than the code: `approval_pending`. */
   reason?: string | undefined
-  /** Command line or link that leads on. */
+  /** Next step, as a command line or a link. */
   next?: string | undefined
   cause?: unknown
 }

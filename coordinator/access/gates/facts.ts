@@ -5,7 +5,7 @@ import type { DecidedRequest } from './decided.ts'
 import type { Gates } from './definition.ts'
 import type { Policy } from './policy.ts'
 
-/** What the checks read of an enrolled cell; it lacks what does not apply to the cell. */
+/** Facts about an enrolled cell for the checks; facts that do not apply to it are absent. */
 export interface CheckedCell {
   id: string
   revokedAt?: number

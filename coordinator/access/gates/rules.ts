@@ -103,7 +103,7 @@ export const withdrawRequest = (
   return { state: 'withdrawn', reason: 'withdrawn by the requester' }
 }
 
-/** Why an approval cannot be used, with the details of the error. */
+/** Reason why an approval cannot be used, with the details of the error. */
 export interface UseFault extends Pick<ErrorDetails, 'reason' | 'next'> {
   message: string
 }

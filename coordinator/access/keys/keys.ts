@@ -44,7 +44,7 @@ export class Keys {
   readonly #verifier: Verifier<Key>
   readonly #open: OpenAnswers
   readonly #stopWatching: () => void
-  /** Called after this process has revoked a key. */
+  /** Listener for keys that this process has revoked. */
   readonly revocations = new Listeners<[]>()
 
   constructor({ store, logger, now = systemRuntime.now, nowMs, later, checking }: KeysOptions) {

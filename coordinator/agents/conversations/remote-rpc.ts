@@ -134,7 +134,7 @@ const rethrowSendError = (error: unknown): never => {
   throw new ShoalError('cell_unavailable', describeFailure(error), options)
 }
 
-/** An agent that answers slowly or too much was reached. */
+/** Message for a failed request; an agent that answers too late or too much was reached. */
 const describeFailure = ({ reason, message }: SendError): string =>
   reason === 'timed_out' || reason === 'too_large'
     ? `the agent answered too ${reason === 'too_large' ? 'much' : 'late'}: ${message}`

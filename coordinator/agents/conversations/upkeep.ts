@@ -63,7 +63,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
       deleteQuiet(trx, now() - retentionDays * DAY_MS, DELETED_AT_ONCE),
     )
   }
-  /** Its lease is that of the whole process, so that no other one ever finds such a message. */
+  /** Fails own messages whose end was not stored; other processes leave them to a live owner. */
   const failOwn = async (): Promise<void> => {
     const stored = await listAnsweredBy(ledger.read, worker)
     // a message is under way before it is stored, so that one which was read and is not has ended

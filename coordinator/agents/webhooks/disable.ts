@@ -4,7 +4,7 @@ import type { SealedTrx } from '../../kernel/store/store.ts'
 import { webhookTable } from './webhook.table.ts'
 import { type Webhook, webhookLaneOf } from './webhook.ts'
 
-/** What a report about a webhook names. */
+/** Fields of a webhook that its report contains. */
 type DisabledWebhook = Pick<Webhook, 'id' | 'tenantId' | 'url'>
 
 /** Disables a webhook within a transaction, unless it is disabled, and reports that. */

@@ -23,7 +23,7 @@ interface RepeatableCall {
   timeoutSeconds: number
 }
 
-/** How a call runs, and how its answer is kept. */
+/** Functions that run a call and decide whether its answer is kept. */
 interface RepeatableRun {
   run: () => Promise<unknown>
   /** False for an answer that is not stored, after which the call may run again. */
@@ -35,7 +35,7 @@ interface RepeatableRun {
   recall?: ((created: readonly string[]) => Promise<unknown>) | undefined
 }
 
-/** What the first call with a key has left: its answer, or only what it has created. */
+/** Record of the first call with a key: its encrypted answer, or only the ids that it created. */
 type Remains = { sealed: string } | { created: readonly string[] }
 
 interface IdempotencyParts {
@@ -126,7 +126,7 @@ export class Idempotency {
     return answer
   }
 
-  /** What the first call has left; undefined when this call is the first. */
+  /** Record of the first call; undefined when this call is the first. */
   #claim(call: RepeatableCall, name: string): Promise<Remains | undefined> {
     const { ledger, now } = this.#parts
     const claimed = ledger.free.write(async trx => {
@@ -227,8 +227,8 @@ export class Idempotency {
 }
 
 /**
- * What this call has created: a coordinator before 0.1.0 that claims an expired key again leaves
- * there what the call before has created.
+ * Ids that this call has created. A coordinator before 0.1.0 that claims an expired key leaves
+ * those of the previous call in the row.
  */
 const readCreated = ({ created_json, created_at }: IdempotentCallRow): readonly string[] => {
   const ids = idempotentCallTable.readSome({ created_json }).created ?? []

@@ -172,7 +172,7 @@ export class DeviceRecorder {
     afterCommit(trx, onChange)
   }
 
-  /** An audit that is broken holds no device back; its event tells of the take-over then. */
+  /** Records a take-over; a broken audit does not block it, and its event still reports it. */
   async #audit(trx: SealedTrx, takeOver: TakeOver): Promise<void> {
     const { device } = takeOver
     await appendAudit(trx, {

@@ -6,7 +6,7 @@ interface OpenReferences {
   resolveReferences: ResolveReferences
 }
 
-/** How calls find the cells that their input names. */
+/** Resolution of the cell names in the input of calls. */
 export const openReferences = ({ cells, fleet }: CellNames): OpenReferences => ({
   resolveReferences: createResolveCells({ cells, fleet }),
 })

@@ -68,7 +68,7 @@ const updateCommand = async (
     .where('id', '=', id)
     .where('state', 'in', follows)
     .where(({ eb, or }) => or([eb('state', '!=', 'expired'), eb('reason', '=', NOT_SENT)]))
-  // the word of the cell replaces only that it was silent
+  // an ack of the cell replaces `unknown` only where the cell had not answered
   const known =
     record.state === 'unknown'
       ? query.where(({ eb, or }) =>

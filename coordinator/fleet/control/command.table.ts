@@ -25,7 +25,7 @@ export const commandTable = defineTable('commands', {
     reason: optional(text()),
     message: optional(text()),
     result_json: optional(anyJson()),
-    /** What was asked of the device and observed; null where the cell did not say it. */
+    /** Instructions sent to the device and its observed state; null where not reported. */
     outcome_json: optional(json(StoredOutcome)),
     issued_at: time(),
     updated_at: time(),

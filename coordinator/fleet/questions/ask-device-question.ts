@@ -10,7 +10,7 @@ import { streamFromCell } from './stream-from-cell.ts'
 interface DeviceQuestion<A extends z.ZodType> {
   /** Name of the question: `printer-status`. */
   name: string
-  /** Sent as a body, so that no part of it is in a path or a log. */
+  /** Body of the request, so that no part of it is in a path or a log. */
   input: object
   answer: A
   maxBytes: number

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** Waiting for a cell, and the choice of one. */
+/** Settings of the queue for a cell and of the choice of one. */
 export const RoutingConfig = z.strictObject({
   queue_length: z
     .int()

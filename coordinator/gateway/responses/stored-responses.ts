@@ -8,11 +8,11 @@ import type { LedgerTables } from '../../kernel/store/tables.ts'
 import type { StoredResponseRow } from './stored-response.table.ts'
 
 const KEPT_DAYS = 30
-/** Each response is stored with its whole conversation, so that a long one takes its length many times. */
+/** Limit of a response, which is stored with its whole conversation. */
 const MAX_BYTES = 1024 * 1024
 const DELETED_AT_ONCE = 200
 
-/** What is kept of a key: its newest responses; older ones give way. */
+/** Limits of the responses stored for a key; the oldest are deleted first. */
 interface KeptLimits {
   responses: number
   bytes: number
@@ -63,7 +63,7 @@ export class StoredResponses {
 
   /**
    * Rejects a conversation that is too long to be stored, and an id that exists already, which only a
-   * cell that is not sound brings about.
+   * faulty cell causes.
    */
   async add({ input, response }: StoredResponse, owner: ResponseOwner): Promise<void> {
     const { ledger, now, perKey = PER_KEY } = this.#parts
@@ -111,7 +111,7 @@ const toResponse = ({ input_json, response_json }: StoredResponseRow): StoredRes
 
 type Trx = Transaction<LedgerTables>
 
-/** Length of the two texts, which neither engine reads for it. */
+/** Length of the two texts, which neither engine has to read to know it. */
 const storedBytes = sql<number>`octet_length(input_json) + octet_length(response_json)`
 
 /** Deletes the oldest responses of a key beyond its limits; the newest one always stays. */

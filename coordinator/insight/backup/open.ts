@@ -18,7 +18,7 @@ export interface BackupViews {
   }
 }
 
-/** Settings of backups, and of the store that they are of. */
+/** Settings of backups and of the store that they contain. */
 export interface BackupConfig extends StoreConfig {
   backup: BackupSettings
 }

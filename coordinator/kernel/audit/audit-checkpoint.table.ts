@@ -1,7 +1,7 @@
 import { integer, text, time } from '../store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
 
-/** One row: what was purged of the audit; see `coordinator/kernel/audit/checkpoint.ts`. */
+/** Single row that records the purged part of the audit; see `coordinator/kernel/audit/checkpoint.ts`. */
 export const auditCheckpointTable = defineTable('audit_checkpoint', {
   columns: {
     id: integer(),

@@ -44,7 +44,7 @@ export class Publisher implements AsyncDisposable {
   #sockets: MdnsSockets | undefined
   #attempt = 1
   #conflicts = 0
-  /** By the name of the link. */
+  /** Announced services by the name of the link. */
   #services = new Map<string, LinkService>()
   #isPublished = false
   #onTrouble: (trouble: Trouble) => void = () => {}

@@ -14,7 +14,7 @@ import type { Replica, Replicas } from './replicas.ts'
 interface RegisteredReplicasParts {
   ledger: Pick<Ledger, 'sealed' | 'free' | 'nowMs'>
   self: Omit<Replica, 'startedAt'>
-  /** Its lease is renewed with the row. */
+  /** Ownership whose lease is renewed with the row. */
   ownership: Pick<Ownership, 'keep' | 'end'>
   logger: Pick<Logger, 'info' | 'warn'>
   runtime: Pick<Runtime, 'now' | 'nowMs'>

@@ -42,13 +42,13 @@ interface Options<Name extends string> {
   unique?: readonly (readonly Name[])[]
   /** Indexes by their names, which are unique in the database. */
   indexes?: Readonly<Record<string, Index<Name>['on'] | Index<Name>>>
-  /** `ledger` unless the rows may lose their last moments with the power. */
+  /** Database of the table: `ledger` unless the newest rows may be lost in a power failure. */
   database?: 'ledger' | 'records'
   /** Rows that belong to processes and connections, which `store copy` leaves out. */
   isLive?: boolean
 }
 
-/** What a table is, beside the types of its columns. */
+/** Facts about a table besides the types of its columns. */
 export interface TableDefinition {
   readonly name: string
   readonly database: 'ledger' | 'records'

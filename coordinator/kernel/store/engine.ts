@@ -19,7 +19,7 @@ export interface StoreEngine {
 }
 
 export interface EngineOptions {
-  /** That of the system by default: commands open a store without a coordinator. */
+  /** Runtime of the system by default: commands open a store without a coordinator. */
   runtime?: Runtime | undefined
   logger?: Pick<Logger, 'info' | 'warn'> | undefined
   /** Called with the reason when the databases are away, and with undefined when they are back. */

@@ -5,7 +5,7 @@ import type { TableDefinition } from './define-table.ts'
 
 const AREAS = join(import.meta.dirname, '../..')
 
-/** Where tables lie: in the folder of their domain. */
+/** File pattern of the tables, in the folder of their domain. */
 const PLACES = '*/*/*.table.ts'
 
 /**

@@ -4,7 +4,7 @@ import type { BrokerConfig } from '../../fleet/broker/broker-config.ts'
 import type { BackupConfig } from '../../insight/backup/open.ts'
 import type { ListenerSettings } from '../http/public-config.ts'
 
-/** What the commands on the store of a coordinator need of its configuration. */
+/** Configuration that the commands on the store of a coordinator need. */
 export interface AdminConfig extends BackupConfig, ListenerSettings {
   name: string
   broker: BrokerConfig

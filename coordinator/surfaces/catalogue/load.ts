@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { importFiles } from '../../../shared/import-files.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 
-/** Where operations lie: below `operations` in the folder of their domain. */
+/** File pattern of the operations, below `operations` in the folder of their domain. */
 const PLACES = '*/*/operations/**/*.ts'
 
 /**

@@ -14,7 +14,7 @@ export const PublicConfig = z.strictObject({
 })
 export type PublicConfig = z.output<typeof PublicConfig>
 
-/** Who runs the service. */
+/** Operator of the service. */
 export const ProviderConfig = z.strictObject({
   name: z
     .string()
@@ -27,13 +27,13 @@ export const ProviderConfig = z.strictObject({
 })
 type ProviderConfig = z.output<typeof ProviderConfig>
 
-/** What the listener and the addresses that it publishes depend on. */
+/** Settings that determine the listener and the addresses that it publishes. */
 export interface ListenerSettings {
   http: HttpConfig
   public: PublicConfig
 }
 
-/** What the pages and cards of the coordinator say of it. */
+/** Settings that the pages and cards of the coordinator show. */
 export interface SurfaceSettings extends ListenerSettings {
   /** Name of this coordinator. */
   name: string

@@ -22,7 +22,7 @@ export class ModeFile {
     this.#path = join(stateDir, 'mavlink-modes', deviceId)
   }
 
-  /** Empty before the first instruction, and for a file that is damaged. */
+  /** Reads the newest instruction; empty before the first one, and for a damaged file. */
   async read(): Promise<Instruction> {
     try {
       const text = await readPrivate(this.#path)

@@ -29,7 +29,7 @@ interface DeviceTableParts {
   /** Unix milliseconds. */
   now: () => number
   onTopics: (change: TopicChange) => void
-  /** Called with a known device that reports on other topics now: messages there may have been missed. */
+  /** Listener for a known device whose topics have changed: messages there may have been missed. */
   onMoved: (entry: TableEntry) => void
   /** Called once, when a device is left out because the table is full. */
   onFull: () => void

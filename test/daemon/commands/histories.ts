@@ -371,7 +371,7 @@ export const play = async (
 }
 
 /**
- * What acts never begins again after a final word, which no other one follows but `unknown`: that of
+ * A verb never begins again after a final ack, which no other one follows but `unknown`: that of
  * a daemon whose disk has lost the first.
  */
 const contradictions = (acks: readonly Ack[], id: string): string[] => {

@@ -68,7 +68,7 @@ t.test('a unit whose device was taken during its delay does not move', async t =
   other.resolve()
 })
 
-t.test('a formation says of each unit what was asked and seen, also when it fails', async t => {
+t.test('a formation reports operations and states of units, also when it fails', async t => {
   const { host, id } = openRover()
   const outcome: DeviceOutcome = {
     asked: { sent: [{ name: 'go', answer: 'accepted' }] },

@@ -19,7 +19,7 @@ const STEP_MS = 400
 
 /** Real time for a device to come to rest; simulated time passes much faster. */
 const REST_MS = 50
-/** The same for devices of which it is known that they do not. */
+/** Real time to wait for devices that never come to rest. */
 const RESTLESS_MS = 1
 
 const DEVICES = [
@@ -56,7 +56,7 @@ const chooseUse = (device: HistoryDevice, hazard: Hazard, number: number, isFar:
     : { device: 'printer', verb: 'raw-gcode', params: { lines: [`G1 X${number}`] } }
 }
 
-/** Acknowledges every stop, and drives on. */
+/** Link of devices that acknowledge every stop and drive on. */
 class RestlessLink extends SimLink {
   override async stop(..._given: Parameters<SimLink['stop']>): Promise<DeviceOutcome> {
     return { asked: { sent: [{ name: 'halt', answer: 'accepted' }] }, seen: NOTHING_SEEN.seen }
@@ -110,7 +110,7 @@ class WatchedLink implements DeviceLink {
 /** Simulated devices, which outlive the daemon; a drone stands in for the cell itself. */
 export const createSimStage: CreateStage = ({ now }) => openStage(now, SimLink)
 
-/** The same with devices that acknowledge a stop and drive on, to goals that are far away. */
+/** Stage of devices that acknowledge a stop and drive on, to goals that are far away. */
 export const createRestlessStage: CreateStage = ({ now }) => openStage(now, RestlessLink)
 
 const openStage = (now: () => number, Link: typeof SimLink): Stage => {

@@ -181,7 +181,7 @@ t.test('a rover that a limit stops is said to be stopped once it was seen at res
   t.equal(at.findUnconfirmed(), undefined)
 })
 
-t.test('a motion that a stop overtakes says what was asked and seen until then', async t => {
+t.test('a motion that a stop overtakes reports its operations and observations', async t => {
   const { link, clock, ...at } = await openRadio(t)
   await at.start('move-to', TO)
   await pass(link, clock, 2)
@@ -244,7 +244,7 @@ t.test('a person who took over while the daemon was dead is left alone', async t
   const next = await openCell(t, { link, clock, journal: at.file })
   await pass(link, clock, 3)
   await next.executor.waitUntilIdle()
-  t.strictSame(orders, [true], 'the link is told that no person asks for it')
+  t.strictSame(orders, [true], 'the instruction is marked as repeated: no person asked for it')
   t.equal(speed(), 1)
   t.match(next.acks.at(-1), {
     state: 'unknown',
@@ -326,7 +326,7 @@ t.test('a stop that is acknowledged by a device that drives on is unconfirmed', 
   t.equal(findUnconfirmed(), undefined)
 })
 
-t.test('a stop of a person that no device heard is given as a new order, once', async t => {
+t.test('a stop by a person that no device received is sent as a new order, once', async t => {
   const { link, set, stop, clock } = await openLiar(t)
   link.execution = async () => {
     throw new ShoalError('cell_unavailable', 'the radio is silent')

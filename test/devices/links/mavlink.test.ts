@@ -59,9 +59,9 @@ const resolveHost = async (host: string): Promise<string> => {
   throw new ShoalError('scope_denied', `${host} is not in devices.scope`)
 }
 
-/** Monotonic clock that makes the waits for what never comes shorter. */
+/** Monotonic clock that shortens the waits for messages that never arrive. */
 const FAST = { nowMs: () => performance.now() * 5 }
-/** For tests of silence, which lasts through every repetition. */
+/** Faster clock for tests of silence, which lasts through every repetition. */
 const FASTER = { nowMs: () => performance.now() * 20 }
 
 const openRig = async (t: Test, config: object = {}, context: object = {}): Promise<Rig> => {
@@ -448,7 +448,7 @@ t.test('a stop goes down to the first mode that is accepted and has an effect', 
 })
 
 t.test(
-  'a stop that is not heard tries what keeps the place, and lands on a refusal only',
+  'an unanswered stop tries modes that keep the place, and lands on a refusal only',
   async t => {
     const rig = await openRig(t, {}, FASTER)
     await waitForVehicle(rig)
@@ -585,7 +585,7 @@ t.test('a pilot who takes over while the modes are written is sent nothing', asy
   t.strictSame(asked, [])
 })
 
-t.test('a vehicle whose motors are off is not told again to stop', async t => {
+t.test('a stop is not repeated to a vehicle whose motors are off', async t => {
   const rig = await openRig(t)
   await waitForVehicle(rig)
   const { link, deviceId, copter: vehicle } = rig

@@ -12,7 +12,7 @@ const OPEN_ABOVE = 0.5
 const AFTER_PROBE = 0.45
 /** Share below which the engine counts as recovered, and its next opening is short again. */
 const RECOVERED_BELOW = 0.1
-/** A quarter shorter to a quarter longer, so that coordinators do not probe a cell together. */
+/** Pauses with a jitter of a quarter, so that coordinators do not probe a cell together. */
 const PAUSE = { firstMs: 1000, maxMs: 60_000, jitter: [0.75, 1.25] } as const
 /** Time that a probe has before another request is let through, as long answers are probes too. */
 const PROBE_MS = 30_000

@@ -56,7 +56,7 @@ const chooseRandomPorts = (): number[] => {
   return [...ports]
 }
 
-/** Undefined for a port that says nothing, or the same as the random ports. */
+/** Named port; undefined for a silent one, or one that answers like the random ports. */
 const nameOwn = async (
   place: { address: string; port: number },
   said: ReadonlySet<string> | undefined,

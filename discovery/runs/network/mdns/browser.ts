@@ -52,7 +52,7 @@ export class Browser {
   readonly #entries = new Map<string, ServiceEntry>()
   readonly #links: readonly Link[]
   readonly #plans: Map<string, QuestionPlan>
-  /** By the name of the link. */
+  /** Listed services by the name of the link. */
   readonly #lists = new Map<string, ServiceList>()
   readonly #types: ReadonlySet<string> | undefined
   readonly #foundTypes = new Set<string>()
@@ -143,7 +143,7 @@ export class Browser {
     yield* found
   }
 
-  /** What bonjour-service lists; what it cannot list is described by the records. */
+  /** Service as bonjour-service lists it; one that it cannot list is described by its records. */
   #describe(entry: ServiceEntry): FoundService {
     const records = listServiceRecords(this.#cache, entry)
     const listed = this.#lists.get(entry.link.name)?.add({ ...entry, records })

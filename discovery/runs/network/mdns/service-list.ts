@@ -13,7 +13,7 @@ export interface ListedService {
   txt: ReadonlyMap<string, string | null>
 }
 
-/** Everything that is known of one service, so that bonjour-service lists it at once. */
+/** Complete records of one service, so that bonjour-service lists it at once. */
 export interface ServiceAnswers {
   /** Service type: `_ipp._tcp`. */
   type: string

@@ -273,7 +273,7 @@ for (const [engine, skip, placeFor] of places)
   })
 
 t.test(
-  'a device of a birth that could answer for another, or that nobody can read, is refused alone',
+  'a device of a birth that could answer for another, or is unreadable, is refused alone',
   t => {
     const [rover, drone] = [createDeviceFacts('rover'), createDeviceFacts('drone')]
     const heard: { announced?: string[]; refused?: readonly object[] } = {}

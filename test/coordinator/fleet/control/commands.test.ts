@@ -416,7 +416,7 @@ t.test('a command', async t => {
   })
 })
 
-t.test('the late word that a stop is unconfirmed replaces that its cell was silent', async t => {
+t.test('a late ack `unconfirmed` replaces the `unknown` of a silent cell', async t => {
   const { commands, restart, world } = await rig(t)
   const { id } = await commands.create({ ...ping, verb: 'stop', deviceId: ARM }, BY)
   await commands.acknowledge(CELL, ack(id, 'executing'))

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { isoOrNull } from '../../../../../shared/time.ts'
 import { type Asked, type Seen, SeenState } from '../../../../../shared/wire/device-outcome.ts'
 
-/** What a device was asked, as the surfaces show it. */
+/** Instructions sent to a device, as the surfaces show them. */
 export const AskedView = z.object({
   sent: z.array(
     z.object({
@@ -12,7 +12,7 @@ export const AskedView = z.object({
   ),
 })
 
-/** What was observed of a device, as the surfaces show it. */
+/** Observed state of a device, as the surfaces show it. */
 export const SeenView = z.object({
   state: SeenState.describe('`unknown`: no reading since then shows it.'),
   at: z.iso.datetime().nullable().describe('Time of the newest reading used.'),
