@@ -1,4 +1,5 @@
-import { RegisteredModel as Entry } from '../../../shared/wire/registered-models.ts'
+import { ShoalError } from '../../../shared/errors.ts'
+import type { RegisteredModel as Entry } from '../../../shared/wire/registered-models.ts'
 import { type ModelRow, modelTable } from './model.table.ts'
 
 interface Registration {
@@ -19,5 +20,7 @@ export type RegisteredModel = Registration &
 export const registeredModelOf = (row: ModelRow): RegisteredModel => {
   const { aliasOf, entry, removed: _, ...registration } = modelTable.read(row)
   if (aliasOf !== undefined) return { ...registration, aliasOf }
-  return { ...registration, entry: Entry.parse(entry ?? null) }
+  if (entry === undefined)
+    throw new ShoalError('internal', `models ${row.id}: expected an entry or an alias`)
+  return { ...registration, entry }
 }
