@@ -125,22 +125,15 @@ const listChanges = (before: Device, device: Device): EventDraft[] => {
 
 /** Names of what has changed, apart from availability, which has its own events. */
 const listChangedNames = (before: Device, device: Device): string[] => {
-  const { available: _, reason: _reason, ...facts } = device.facts
-  const changed = Object.entries({
-    ...facts,
-    kind: device.kind,
-    cell_id: device.cellId,
-    also_on: device.alsoOn,
-  })
-  const earlier: Readonly<Record<string, unknown>> = {
-    ...before.facts,
-    kind: before.kind,
-    cell_id: before.cellId,
-    also_on: before.alsoOn,
-  }
-  return changed
+  const earlier = nameFacts(before)
+  return Object.entries(nameFacts(device))
     .filter(([name, value]) => !isDeepStrictEqual(value, earlier[name]))
     .map(([name]) => name)
+}
+
+const nameFacts = ({ facts, kind, cellId, alsoOn }: Device): Readonly<Record<string, unknown>> => {
+  const { available: _, reason: _reason, ...others } = facts
+  return { ...others, kind, cell_id: cellId, also_on: alsoOn }
 }
 
 type Happening = 'taken_over' | 'added' | 'removed' | 'available' | 'unavailable' | 'changed'
