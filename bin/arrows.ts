@@ -1,15 +1,13 @@
 import { resolve } from 'node:path'
 import { AREAS, ROOT } from './arrows/table.ts'
-import { judgeImport, listImports } from './arrows/walk.ts'
+import { judgeImport, listImports, placeOf } from './arrows/walk.ts'
 
 /** Prints how many imports lead from each area of the coordinator to each, and those refused. */
 const imports = listImports(resolve(import.meta.dirname, '..'))
-const placeOf = (path: string): string => /^coordinator\/([^/]+)/.exec(path)?.[1] ?? ''
-const inside = imports.filter(each => placeOf(each.file) !== '' && placeOf(each.target) !== '')
 for (const area of [...AREAS, ...ROOT]) {
-  const own = inside.filter(each => placeOf(each.file) === area)
+  const own = imports.filter(each => placeOf(each.file) === area)
   const counts = Map.groupBy(own, each => placeOf(each.target))
-  const others = [...counts].filter(([target]) => target !== area)
+  const others = [...counts].filter(([target]) => target !== undefined && target !== area)
   process.stdout.write(
     `${area.padEnd(12)}${others.map(([to, { length }]) => `${to} ${length}`).join(', ')}\n`,
   )

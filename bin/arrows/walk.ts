@@ -20,8 +20,8 @@ const IMPORT =
   /^\s*(?:import|export)\s+(type\s)?[^'"`;=()]*?from\s+'([^']+)'|^\s*import\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm
 
 /** Every import of every TypeScript file below `root`, in the order of their paths. */
-export const listImports = (root: string, folders = FOLDERS): Import[] =>
-  globSync(`{${folders}}/**/*.ts`, { cwd: root, exclude: ['**/node_modules/**', '**/dist/**'] })
+export const listImports = (root: string): Import[] =>
+  globSync(`{${FOLDERS}}/**/*.ts`, { cwd: root, exclude: ['**/node_modules/**', '**/dist/**'] })
     .toSorted()
     .flatMap(file => readImports(root, file))
 
@@ -66,7 +66,7 @@ const judgeArea = (file: string, target: string): string | undefined => {
 }
 
 /** First folder or file of a path below `coordinator/`: an area or an entry of ROOT. */
-const placeOf = (path: string): string | undefined => /^coordinator\/([^/]+)/.exec(path)?.[1]
+export const placeOf = (path: string): string | undefined => /^coordinator\/([^/]+)/.exec(path)?.[1]
 
 const isRoot = (place: string): boolean => ROOT.includes(place as never)
 
