@@ -19,7 +19,7 @@ import { planRun } from './runner/plan-run.ts'
 import { type FilesReport, reportFiles } from './runner/report-files.ts'
 import { killRunning, runFiles } from './runner/run-files.ts'
 import { listShard, parseShard } from './runner/shard.ts'
-import { WAITING_FILES } from './runner/slow-files.ts'
+import { isWaiting } from './runner/slow-files.ts'
 import { makeEmptyStores } from './support/empty-store.ts'
 import { FOLDER_OF_RUN, MEMORY_FOLDER } from './support/memory-folder.ts'
 import { Cluster, SOCKET_FOLDER } from './support/postgres.ts'
@@ -135,7 +135,6 @@ const runAll = async (
   runChecks: () => Promise<void>,
 ): Promise<Counts> => {
   const counts = { passed: 0, failed: 0 }
-  const isWaiting = (file: string) => WAITING_FILES.includes(file)
   const idle = files.filter(isWaiting).map(file => [file])
   const planned = planRun(files.filter(file => !isWaiting(file)))
   const work = async (take: () => readonly string[] | undefined): Promise<void> => {
@@ -167,7 +166,7 @@ const readArguments = () => {
   const options = {
     shard: { type: 'string', default: '1/1' },
     changed: { type: 'boolean', default: false },
-    since: { type: 'string', default: 'HEAD' },
+    since: { type: 'string' },
   } as const
   try {
     const { values, positionals } = parseArgs({ options, allowPositionals: true })
@@ -190,11 +189,20 @@ const chooseTouched = (changed: readonly string[], tests: readonly string[]): st
   return touched.slice(0, MOST_TOUCHED)
 }
 
+const readChanged = (since: string): string[] => {
+  try {
+    return listChanged(ROOT, since)
+  } catch {
+    return refuse(`--since ${since} is not a commit of this checkout`)
+  }
+}
+
 const { paths, shard: shardText, changed: isChanged, since } = readArguments()
+if (since !== undefined && !isChanged) refuse('--since needs --changed')
 const shard = parseShard(shardText) ?? refuse(`--shard ${shardText} is not a part such as 1/3`)
 if (process.env.CI === 'true') installPackages()
 const all = paths.length === 0 ? expand('test') : paths.flatMap(expand)
-const changed = isChanged ? listChanged(ROOT, since) : []
+const changed = isChanged ? readChanged(since ?? 'HEAD') : []
 const files = listShard(isChanged ? chooseTouched(changed, all) : all, shard)
 prepareRun()
 const cluster = await startCluster(files)

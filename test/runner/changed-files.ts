@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { basename, dirname, join } from 'node:path'
 import type { Import } from '../../bin/arrows/walk.ts'
-import { SLOW_FILES, WAITING_FILES } from './slow-files.ts'
+import { isWaiting, SLOW_FILES } from './slow-files.ts'
 
 /** Files of the working tree that differ from a commit, untracked ones too; paths from the root. */
 export const listChanged = (root: string, since: string): string[] => {
@@ -15,16 +15,12 @@ export const listChanged = (root: string, since: string): string[] => {
 
 /**
  * The changed files and those that import them, also through others, with the number of imports
- * between. Imports of types change nothing at run time.
+ * between.
  */
 const measureDistances = (
-  imports: readonly Import[],
+  importers: ReadonlyMap<string, readonly Import[]>,
   changed: readonly string[],
 ): Map<string, number> => {
-  const importers = Map.groupBy(
-    imports.filter(({ isType }) => !isType),
-    ({ target }) => target,
-  )
   const distances = new Map(changed.map(file => [file, 0]))
   for (const [file, distance] of distances)
     for (const importer of importers.get(file) ?? [])
@@ -67,9 +63,12 @@ export const listTouched = (
 ): string[] => {
   const sources = changed.filter(isSource)
   const names = changed.filter(file => !isSource(file)).map(file => basename(file))
-  const distances = measureDistances(imports, sources)
+  // imports of types change nothing at run time
+  const values = imports.filter(({ isType }) => !isType)
+  const importers = Map.groupBy(values, ({ target }) => target)
+  const distances = measureDistances(importers, sources)
   for (const source of sources) {
-    const own = measureDistances(imports, [source])
+    const own = measureDistances(importers, [source])
     if (tests.some(test => own.has(test))) continue
     const folder = folderOfTests(source, tests)
     if (folder === 'test') continue
@@ -77,7 +76,7 @@ export const listTouched = (
   }
   const distanceOf = (test: string): number | undefined =>
     names.length > 0 && namesOne(readText(test), names) ? 0 : distances.get(test)
-  const isSlow = (test: string) => SLOW_FILES.includes(test) || WAITING_FILES.includes(test)
+  const isSlow = (test: string) => SLOW_FILES.includes(test) || isWaiting(test)
   return tests
     .map(test => ({
       test,

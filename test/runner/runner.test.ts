@@ -164,7 +164,14 @@ t.test('the parts of a divided run are every file once, and none has all slow on
 })
 
 t.test('the runner refuses arguments that it does not know', async t => {
-  for (const args of [['--shard', '4/3'], ['--shards', '1/3'], ['--changed=yes']]) {
+  const refused = [
+    ['--shard', '4/3'],
+    ['--shards', '1/3'],
+    ['--changed=yes'],
+    ['--since', 'HEAD'],
+    ['--changed', '--since', 'no-commit'],
+  ]
+  for (const args of refused) {
     const { status, stdout } = spawnSync(process.execPath, [RUN, ...args], { encoding: 'utf8' })
     t.equal(status, 64, args.join(' '))
     t.match(stdout, /\n0 passed, 1 failed\n$/)

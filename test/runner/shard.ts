@@ -1,5 +1,5 @@
 import { planRun } from './plan-run.ts'
-import { WAITING_FILES } from './slow-files.ts'
+import { isWaiting } from './slow-files.ts'
 
 /** One part of a run that several machines divide: `1/3` is the first of three. */
 export interface Shard {
@@ -18,7 +18,6 @@ export const parseShard = (text: string): Shard | undefined => {
  * plan, so that the parts take about the same time.
  */
 export const listShard = (files: readonly string[], { index, count }: Shard): string[] => {
-  const isWaiting = (file: string): boolean => WAITING_FILES.includes(file)
   const waiting = files.filter(isWaiting).map(file => [file])
   const processes = [...waiting, ...planRun(files.filter(file => !isWaiting(file)))]
   return processes.filter((_, at) => at % count === index - 1).flat()

@@ -1,5 +1,5 @@
-/** Test files that wait for most of their time, for instance until new settings are proven. */
-export const WAITING_FILES: readonly string[] = ['test/system/rampup.test.ts']
+/** True for a test file that waits for most of its time, for instance until new settings are proven. */
+export const isWaiting = (file: string): boolean => file === 'test/system/rampup.test.ts'
 
 /** Test files that take the most time, longest first, as the lines `# time= cpu=` of a run say. */
 export const SLOW_FILES: readonly string[] = [
