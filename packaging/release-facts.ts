@@ -38,14 +38,13 @@ export const readSections = (changelog: string): ChangelogSection[] =>
     })
 
 export const readReleaseFacts = (root: string, now: Date): ReleaseFacts => {
-  const read = (path: string): string => readFileSync(join(root, path), 'utf8')
   const git = (...args: string[]): string =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
-  const versions = Object.fromEntries(VERSION_FILES.map(path => [path, findVersion(read(path))]))
+  const versions = readVersions(root)
   const tag = tagOf(versions['package.json'] ?? '')
   return {
     versions,
-    sections: readSections(read('CHANGELOG.md')),
+    sections: readSections(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')),
     changed: git('status', '--porcelain').split('\n').filter(Boolean),
     head: git('rev-parse', 'HEAD'),
     tagged:
@@ -63,6 +62,12 @@ const VERSION_FILES = [
   'clients/python/pyproject.toml',
   'packaging/gpu-engines/package.json',
 ]
+
+/** Versions of the product by file. */
+export const readVersions = (root: string): Record<string, string> =>
+  Object.fromEntries(
+    VERSION_FILES.map(path => [path, findVersion(readFileSync(join(root, path), 'utf8'))]),
+  )
 
 /** First version of a file, which JSON and TOML state before those of dependencies. */
 const findVersion = (text: string): string =>
@@ -108,7 +113,9 @@ const judgeDate = ({ title, date }: ChangelogSection, today: string): string[] =
 const judgeCheckout = ({ versions, changed, head, tagged }: ReleaseFacts): string[] => {
   const tag = tagOf(versions['package.json'] ?? '')
   return [
-    ...(changed.length > 0 ? [`git: commit or remove ${changed.length} changed files`] : []),
+    ...(changed.length > 0
+      ? [`git: commit or remove the changes of git status (${changed.length})`]
+      : []),
     ...(tagged !== null && tagged !== head
       ? [`git: the tag ${tag} exists at ${tagged.slice(0, 12)}; raise the version`]
       : []),

@@ -2,7 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import t from 'tap'
-import { listObstacles, readReleaseFacts, readSections } from '../../packaging/release-facts.ts'
+import {
+  listObstacles,
+  readReleaseFacts,
+  readSections,
+  readVersions,
+} from '../../packaging/release-facts.ts'
 import { listUnnamed, selectContained } from '../../packaging/sbom.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
@@ -44,7 +49,7 @@ t.test('a release needs a clean checkout, and a tag that is free or at its commi
   git('tag', '--annotate', 'v1.2.0', '--message', 'shoal 1.2.0')
   t.strictSame(judge(folder), [], 'an annotated tag counts as its commit')
   writeFileSync(join(folder, 'note'), '')
-  t.strictSame(judge(folder), ['git: commit or remove 1 changed files'])
+  t.strictSame(judge(folder), ['git: commit or remove the changes of git status (1)'])
   git('add', '--all')
   git('commit', '--quiet', '--message', 'second')
   t.match(judge(folder), [/^git: the tag v1\.2\.0 exists at [0-9a-f]{12}; raise the version$/])
@@ -86,9 +91,11 @@ t.test('a changelog is refused', async t => {
 t.test('the changelog and the versions of this tree can become a release', async t => {
   const text = readFileSync(join(root, 'CHANGELOG.md'), 'utf8')
   const [unreleased, newest] = readSections(text)
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const versions = readVersions(root)
+  const { 'package.json': version } = versions
   t.equal(unreleased?.title, 'Unreleased')
   t.equal(newest?.title, version)
+  for (const [path, each] of Object.entries(versions)) t.equal(each, version, path)
   t.ok((newest?.text.split(/\s+/).length ?? 0) <= 700, 'a user reads it in about two minutes')
 })
 
