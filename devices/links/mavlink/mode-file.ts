@@ -6,12 +6,16 @@ import { MAX_STOPS } from '../../../shared/wire/estop.ts'
 const Instruction = z.object({
   /** Modes in which the vehicle carries it out. */
   modes: z.array(z.string().max(64)).max(64),
+  /** Modes that are no take-over before it is seen to be carried out. */
+  own: z.array(z.string().max(64)).max(64).default([]),
+  /** True once a heartbeat has shown one of its modes. */
+  was_seen: z.boolean().default(true),
   /** Ids of the e-stops that gave it. */
   estop_ids: z.array(z.string().max(64)).max(MAX_STOPS).default([]),
 })
 export type Instruction = z.infer<typeof Instruction>
 
-const NO_INSTRUCTION: Instruction = { modes: [], estop_ids: [] }
+const NO_INSTRUCTION: Instruction = { modes: [], own: [], was_seen: false, estop_ids: [] }
 
 /** Newest instruction of a vehicle, as it outlives the daemon. */
 export class ModeFile {

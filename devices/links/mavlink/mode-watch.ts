@@ -71,7 +71,7 @@ export class ModeWatch {
     for (const mode of modes) this.#own.add(mode)
   }
 
-  /** Resolves once the expected modes are on the disk, or cannot be written. */
+  /** Resolves once the newest instruction is on the disk, or cannot be written. */
   save(): Promise<void> {
     const modes = this.#expected
     this.#writing = this.#writing.then(() => this.#write(modes))
@@ -82,7 +82,10 @@ export class ModeWatch {
   noteHeartbeat(): void {
     const isExpected = this.#expected.includes(this.#mode)
     const isForeign = this.#wasSeen ? !isExpected : !this.#own.has(this.#mode)
-    this.#wasSeen ||= isExpected
+    if (isExpected && !this.#wasSeen) {
+      this.#wasSeen = true
+      void this.save()
+    }
     const isArmed = this.#parts.vehicle.readings.is_armed?.value === true
     const isOrdered = this.#expected.length > 0
     if (isExpected) this.#setTakenOver(false)
@@ -91,20 +94,25 @@ export class ModeWatch {
 
   async #load(): Promise<void> {
     const instruction = await this.#parts.file.read()
-    const { modes, estop_ids } = instruction
+    const { modes, own, was_seen, estop_ids } = instruction
     this.#written = JSON.stringify(instruction)
     if (this.#hasBegun) return
     this.#estopIds = estop_ids
     if (modes.length === 0) return
     this.#expected = modes
-    // the mode before the instruction is none of its own any more: a pilot may have gone back to it
-    this.#wasSeen = true
+    this.#own = new Set(own)
+    this.#wasSeen = was_seen
     if (this.#parts.vehicle.heartbeatAtMs !== undefined) this.noteHeartbeat()
   }
 
   async #write(modes: readonly string[]): Promise<void> {
     await this.load()
-    const instruction: Instruction = { modes: [...modes], estop_ids: [...this.#estopIds] }
+    const instruction: Instruction = {
+      modes: [...modes],
+      own: [...this.#own],
+      was_seen: this.#wasSeen,
+      estop_ids: [...this.#estopIds],
+    }
     const text = JSON.stringify(instruction)
     const isOld = modes !== this.#expected
     if (isOld || text === this.#written) return

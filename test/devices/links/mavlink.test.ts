@@ -489,6 +489,41 @@ t.test('a pilot who takes over while a stop is not answered is left alone', asyn
   t.equal(rig.copter.received.length, sent)
 })
 
+/** True once an instruction with this text is on the disk whose mode was seen. */
+const isWrittenAsSeen = (file: string, text: string): boolean => {
+  const written = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  return written.includes(text) && written.includes('"was_seen":true')
+}
+
+t.test(
+  'a stop that was not heard is repeated after a restart, unless a pilot is there',
+  async t => {
+    const { stateDir } = createLinkContext(t)
+    const dead = await openRig(t, {}, { ...FASTER, stateDir })
+    await waitForVehicle(dead)
+    await fly(dead)
+    dead.copter.answer = () => undefined
+    const unheard = dead.link.stop(dead.deviceId, 'hold', { estopIds: ['est_a'] })
+    await t.rejects(unheard, { name: 'DeviceFailure', reason: 'unconfirmed' })
+    dead.end()
+    const restart = async (mode: number) => {
+      const rig = await openRig(t, {}, { stateDir })
+      await fly(rig)
+      rig.copter.state.custom_mode = mode
+      await waitUntil('the mode is seen', () => rig.read('mode') === nameMode(2, 3, mode))
+      const context = { isRepeated: true, estopIds: ['est_a'] }
+      return { rig, stopped: rig.link.stop(rig.deviceId, 'hold', context) }
+    }
+    const piloted = await restart(STABILIZE)
+    await t.rejects(piloted.stopped, { name: 'DeviceFailure', reason: 'taken_over' })
+    piloted.rig.end()
+    const flying = await restart(GUIDED)
+    t.match(await flying.stopped, {
+      asked: { sent: [{ name: 'set-mode brake', answer: 'accepted' }] },
+    })
+  },
+)
+
 t.test('a pilot who takes over while the daemon is dead is left alone', async t => {
   const { stateDir } = createLinkContext(t)
   const dead = await openRig(t, {}, { stateDir })
@@ -520,7 +555,7 @@ t.test('a pilot who takes over while the daemon is dead is left alone', async t 
   const flying = await restart(GUIDED)
   t.match(await flying.stopped, { asked: { sent: [{ name: 'set-mode brake' }] } })
   const file = join(stateDir, 'mavlink-modes', dead.deviceId)
-  await waitUntil('the stop is on the disk', () => readFileSync(file, 'utf8').includes('brake'))
+  await waitUntil('the stop is on the disk', () => isWrittenAsSeen(file, 'brake'))
   const braked = await restart(GUIDED)
   await t.rejects(braked.stopped, { name: 'DeviceFailure', reason: 'taken_over' })
   t.match(await braked.rig.link.stop(braked.rig.deviceId, 'hold'), {
@@ -535,8 +570,7 @@ t.test('an e-stop that a vehicle was never sent is no repetition', async t => {
   await fly(dead)
   await dead.link.stop(dead.deviceId, 'hold')
   const file = join(stateDir, 'mavlink-modes', dead.deviceId)
-  const hasWritten = (text: string) =>
-    waitUntil('it is there', () => existsSync(file) && readFileSync(file, 'utf8').includes(text))
+  const hasWritten = (text: string) => waitUntil('it is there', () => isWrittenAsSeen(file, text))
   await hasWritten('brake')
   dead.end()
   const restart = async (estopIds: string[]) => {
@@ -558,6 +592,8 @@ t.test('an e-stop that a vehicle was never sent is no repetition', async t => {
   }
 })
 
+const NOTHING_WRITTEN = { modes: [], own: [], was_seen: false, estop_ids: [] }
+
 t.test('a pilot who takes over while the modes are written is sent nothing', async t => {
   const disk = Promise.withResolvers<void>()
   const kind = findVehicleKind(2, 3)
@@ -566,7 +602,7 @@ t.test('a pilot who takes over while the modes are written is sent nothing', asy
     is_armed: { value: true },
   }
   const vehicle = { kind, readings, note: () => {}, ids: {} } as unknown as Vehicle
-  const file = { read: async () => ({ modes: [], estop_ids: [] }), replace: () => disk.promise }
+  const file = { read: async () => NOTHING_WRITTEN, replace: () => disk.promise }
   const modes = new ModeWatch({ vehicle, file, logger: silent })
   const asked: unknown[] = []
   const exchange = { perform: async (operation: unknown) => void asked.push(operation) }
