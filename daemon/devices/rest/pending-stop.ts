@@ -29,6 +29,8 @@ export interface PendingStopParts {
   find: () => HostedDevice | undefined
   /** True while the device is under another order: a verb that runs, or an e-stop. */
   isUnderOrder: () => boolean
+  /** Called when the device was first seen to carry out a stop that it may not have heard before. */
+  onHeard: () => void
   /** Unix milliseconds. */
   now: () => number
   /** Monotonic clock, in milliseconds. */
@@ -54,6 +56,7 @@ export class PendingStop {
   #orderedAtMs: number
   #isOrdering = false
   #isUnsent: boolean
+  #isUnheard: boolean
   #end: StopEnd | undefined
 
   constructor(parts: PendingStopParts) {
@@ -63,11 +66,17 @@ export class PendingStop {
     this.#outcome = order.outcome ?? NOTHING_SEEN
     this.#wasAvailable = find()?.device.available ?? false
     this.#isUnsent = order.isUnsent ?? false
+    this.#isUnheard = this.#isUnsent
     this.#orderedAtMs = this.#isUnsent ? nowMs() - repeatMs : nowMs()
   }
 
   get outcome(): DeviceOutcome {
     return this.#outcome
+  }
+
+  /** True while nothing shows that the device has heard the stop; another run of the daemon sends it anew. */
+  get isUnheard(): boolean {
+    return this.#isUnheard
   }
 
   /** Undefined until the stop has ended. */
@@ -119,6 +128,7 @@ export class PendingStop {
     }
     try {
       note(await link.stop(deviceId, behaviour, { isRepeated, report: note }))
+      this.#noteHeard()
       if (!isRestObservable(device.profile)) this.#end ??= 'acknowledged'
     } catch (error) {
       if (!(error instanceof DeviceFailure)) return
@@ -127,5 +137,11 @@ export class PendingStop {
     } finally {
       this.#isOrdering = false
     }
+  }
+
+  #noteHeard(): void {
+    if (!this.#isUnheard) return
+    this.#isUnheard = false
+    this.#parts.onHeard()
   }
 }

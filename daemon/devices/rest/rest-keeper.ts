@@ -77,9 +77,12 @@ export class RestKeeper {
     const stops = decodeStops(text)
     if (stops === undefined) logger.warn('the unconfirmed stops of devices could not be read')
     // a stop of this run of the daemon is newer
-    for (const { device_id, behaviour, reason, since } of stops ?? [])
-      if (!this.#kept.has(device_id))
-        this.#keep({ deviceId: device_id, behaviour, reason, since }, true)
+    for (const { device_id: deviceId, is_unsent, is_own, ...order } of stops ?? [])
+      if (!this.#kept.has(deviceId))
+        this.#keep(
+          { ...order, deviceId, isUnsent: is_unsent ?? false, isOwn: is_own ?? false },
+          true,
+        )
   }
 
   /** Ends all observation; what is not confirmed stays on the disk. */
@@ -132,6 +135,7 @@ export class RestKeeper {
       order,
       find: () => find(deviceId),
       isUnderOrder: () => isUnderOrder(deviceId),
+      onHeard: () => this.#save(),
       now,
       nowMs,
       repeatMs,
@@ -195,11 +199,13 @@ export class RestKeeper {
   }
 
   #listStored() {
-    return [...this.#kept.values()].map(({ stop: { order } }) => ({
+    return [...this.#kept.values()].map(({ stop: { order, isUnheard } }) => ({
       device_id: order.deviceId,
       behaviour: order.behaviour,
       reason: order.reason.slice(0, 500).toWellFormed(),
       since: order.since,
+      ...(isUnheard && { is_unsent: true as const }),
+      ...(order.isOwn && { is_own: true as const }),
     }))
   }
 

@@ -12,6 +12,10 @@ export const StoredStop = z.strictObject({
   reason: z.string().max(500),
   /** Time of the first order, in unix milliseconds. */
   since: z.int().nonnegative(),
+  /** True for a stop of which nothing shows that the device has heard it; absent otherwise. */
+  is_unsent: z.literal(true).exactOptional(),
+  /** True for a stop that the cell gives by itself; absent for one of a person. */
+  is_own: z.literal(true).exactOptional(),
 })
 export type StoredStop = z.infer<typeof StoredStop>
 

@@ -308,7 +308,7 @@ const openLiar = async (t: Test) => {
   }
   link.stopping = async () => accept
   const stop = () => at.obey(command({ device_id: CART, ...STOP }))
-  return { ...at, clock, link, profile, set, stop, stopFile }
+  return { ...at, accept, clock, link, profile, set, stop, stopFile }
 }
 
 t.test('a stop that is acknowledged by a device that drives on is unconfirmed', async t => {
@@ -336,6 +336,31 @@ t.test('a stop by a person that no device received is sent as a new order, once'
   clock.now += 1000
   set(1)
   t.match(link.stops, [{ isRepeated: false }, { isRepeated: true }])
+})
+
+t.test('a stop that no device heard is a new order of a person after a restart, too', async t => {
+  const { link, set, stop, clock, stopFile, host, accept } = await openLiar(t)
+  const silence = async (): Promise<never> => {
+    throw new ShoalError('cell_unavailable', 'the radio is silent')
+  }
+  link.execution = silence
+  link.stopping = silence
+  await stop()
+  const restart = async () => {
+    host.keeper.close()
+    link.stops.length = 0
+    const next = await openCell(t, { link, clock, stopFile })
+    t.teardown(() => next.host.keeper.close())
+    clock.now += 1000
+    set(1)
+    await new Promise(setImmediate)
+    next.host.keeper.close()
+  }
+  link.stopping = async () => accept
+  await restart()
+  t.match(link.stops, [{ isRepeated: false }])
+  await restart()
+  t.match(link.stops, [{ isRepeated: true }], 'it was heard')
 })
 
 t.test('the stop at the end of a motion is no order of a person', async t => {
