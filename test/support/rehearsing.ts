@@ -9,7 +9,8 @@ export const rehearseFreeWork =
   <T>(): ChangeHook<T> =>
   (work, commit, lane) =>
     commit(async trx => {
-      if (lane === 'free') await rehearse(trx, () => work(trx))
+      // what is noted for a transaction, by the object, must not outlive the rehearsal either
+      if (lane === 'free') await rehearse(trx, () => work(trx.$extendTables() as typeof trx))
       return work(trx)
     })
 

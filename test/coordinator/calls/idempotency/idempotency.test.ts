@@ -213,7 +213,7 @@ t.test('an interrupted call is answered only from what it created itself', async
   const { ledger, idempotency, call, clock } = await scene(t)
   const command = newId('cmd', clock.now)
   const once = (run: () => Promise<unknown>) =>
-    idempotency.once(call, { run, isKept: () => true, recall: async ([first]) => first })
+    idempotency.once(call, { run, isKept: () => true, recall: async created => created.join() })
   const isCreated = Promise.withResolvers<void>()
   void once(async () => {
     await ledger.free.write(async trx => noteCreated(trx, command))
