@@ -1,7 +1,6 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
-import * as z from 'zod'
-import { detailsIn, detailsOf, errorCodes, httpStatus, ShoalError } from '../../../shared/errors.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import { timeOfId } from '../../../shared/ids.ts'
 import { type Runtime, systemRuntime } from '../../../shared/runtime.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
@@ -10,6 +9,7 @@ import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { asCall, type MarkedCall } from './call-marks.ts'
 import { type IdempotentCallRow, idempotentCallTable } from './idempotent-call.table.ts'
+import { answerText, parseAnswer, refusalText } from './kept-answer.ts'
 import { type CallKeeping, findCall, holderOf, isRunning, lookAtCall } from './look-at-call.ts'
 
 /** A call that its caller may repeat. */
@@ -53,21 +53,6 @@ const KEPT_MS = 24 * 3600 * 1000
 /** Time for work that goes on after the call timed out. */
 const GRACE_MS = 90_000
 const DELETE_EVERY_MS = 600_000
-/** A larger answer is not stored. */
-const MAX_ANSWER_BYTES = 256 * 1024
-
-const Kept = z.union([
-  z.object({ answer: z.unknown() }),
-  z.object({
-    error: z.object({
-      code: z.enum(errorCodes),
-      message: z.string(),
-      param: z.string().exactOptional(),
-      reason: z.string().exactOptional(),
-      next: z.string().exactOptional(),
-    }),
-  }),
-])
 
 type Trx = Transaction<LedgerTables>
 
@@ -190,12 +175,12 @@ export class Idempotency {
   ): Promise<unknown> {
     try {
       const answer = await asCall(call, run)
-      if (isKept(answer)) await this.#settle(call, textOf({ answer }))
+      if (isKept(answer)) await this.#settle(call, answerText(answer))
       // the same call finds its changes again
       else await this.#end(call, trx => deleteClaimed(trx, call).execute())
       return answer
     } catch (error) {
-      await this.#settle(call, call.changed ? refusalOf(error) : undefined)
+      await this.#settle(call, call.changed ? refusalText(error) : undefined)
       throw error
     }
   }
@@ -290,26 +275,6 @@ const deleteClaimed = (trx: Trx, call: MarkedCall) =>
 
 const contextOf = ({ scope, callKey }: Pick<RepeatableCall, 'scope' | 'callKey'>): string =>
   JSON.stringify(['idempotent call', scope, callKey])
-
-const textOf = (kept: z.input<typeof Kept>): string | undefined => {
-  const text = JSON.stringify(kept)
-  return Buffer.byteLength(text) > MAX_ANSWER_BYTES ? undefined : text
-}
-
-/** A refusal is an answer; a failure is not, and its changes need a look. */
-const refusalOf = (error: unknown): string | undefined => {
-  if (!(error instanceof ShoalError) || httpStatus(error.code) >= 500) return undefined
-  const { code, message } = error
-  const { retryAfterSeconds: _, ...details } = detailsOf(error)
-  return textOf({ error: { code, message, ...details } })
-}
-
-const parseAnswer = (text: string): unknown => {
-  const kept = Kept.parse(JSON.parse(text))
-  if (!('error' in kept)) return kept.answer
-  const { code, message } = kept.error
-  throw new ShoalError(code, message, detailsIn(kept.error))
-}
 
 const createReuseError = () =>
   new ShoalError('idempotency_key_reuse', 'this Idempotency-Key came with another question', {
