@@ -214,28 +214,24 @@ export const isAnsweredElsewhere = async (
 }
 
 interface LeftOverQuery {
-  /** Id of this process; `underWay` holds the messages that it is answering. */
+  /** Id of this process, which ends its own messages itself. */
   worker: string
-  underWay: ReadonlySet<string>
   now: number
   reason: string
 }
 
-/**
- * Fails messages that are no longer being answered: their process has ended, or a full disk kept
- * their end from being stored.
- */
+/** Fails messages that are no longer being answered, as their process has ended. */
 export const failLeftOver = async (
   trx: Trx,
-  { worker, underWay, now, reason }: LeftOverQuery,
+  { worker, now, reason }: LeftOverQuery,
 ): Promise<void> => {
-  let query = trx
+  await trx
     .updateTable('conversation_messages')
     .set({ state: 'failed', reason })
     .where('state', '=', 'answering')
     .where(isLeft('worker', { id: worker, now }))
-  if (underWay.size > 0) query = query.where('id', 'not in', [...underWay])
-  await query.execute()
+    .where(({ eb, or }) => or([eb('worker', 'is', null), eb('worker', '!=', worker)]))
+    .execute()
 }
 
 /** Ids of the messages that a process answers, as far as the store knows. */

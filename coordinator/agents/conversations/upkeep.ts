@@ -55,7 +55,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
 
   const tidy = async (ledger: Ledger): Promise<void> => {
     await ledger.free.write(async trx =>
-      failLeftOver(trx, { worker, underWay, now: await ledger.nowMs(trx), reason: LEFT_OVER }),
+      failLeftOver(trx, { worker, now: await ledger.nowMs(trx), reason: LEFT_OVER }),
     )
     if (retentionDays === 0 || now() - tidiedAt < TIDY_EVERY_MS) return
     tidiedAt = now()
@@ -80,7 +80,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
 
   const take: Upkeep['take'] = async add => {
     const id = newId('msg', now())
-    // precedes the store, so that `tidy` never finds the message without its worker
+    // precedes the store, so that `failOwn` never takes the message for one that has ended
     underWay.add(id)
     const stored = ledger.free.write(async trx => {
       await ownership.keep(trx)
