@@ -1,5 +1,5 @@
 import { oneOf, optional, reference, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 import { TASK_STATES } from './session.ts'
 
 /** A scope that a session holds; the row goes when it is free again. */
@@ -18,8 +18,6 @@ export const agentClaimTable = defineTable('agent_claims', {
     agent_claims_session: ['session_id'],
   },
 })
-
-export type AgentClaimRow = RowOf<typeof agentClaimTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

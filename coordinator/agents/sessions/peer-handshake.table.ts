@@ -1,5 +1,5 @@
 import { reference, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** One side has named the other. */
 export const peerHandshakeTable = defineTable('peer_handshakes', {
@@ -10,8 +10,6 @@ export const peerHandshakeTable = defineTable('peer_handshakes', {
   },
   key: ['peer_id', 'other_id'],
 })
-
-export type PeerHandshakeRow = RowOf<typeof peerHandshakeTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

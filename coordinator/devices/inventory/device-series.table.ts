@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { integer, json, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Values of one property of a device over a span of time; see `coordinator/devices/inventory/series-spans.ts`. */
 export const deviceSeriesTable = defineTable('device_series', {
@@ -18,8 +18,6 @@ export const deviceSeriesTable = defineTable('device_series', {
   },
   database: 'records',
 })
-
-export type DeviceSeriesRow = RowOf<typeof deviceSeriesTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface RecordTables {

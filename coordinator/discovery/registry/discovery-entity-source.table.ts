@@ -1,5 +1,5 @@
 import { text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A module that saw an entity; `last_at` is that of the entity. */
 export const discoveryEntitySourceTable = defineTable('discovery_entity_sources', {
@@ -13,8 +13,6 @@ export const discoveryEntitySourceTable = defineTable('discovery_entity_sources'
     discovery_entity_sources_newest: ['source', 'last_at desc', 'entity_id'],
   },
 })
-
-export type DiscoveryEntitySourceRow = RowOf<typeof discoveryEntitySourceTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { text } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A word by which people find an entity, in lower case. */
 export const discoveryEntityWordTable = defineTable('discovery_entity_words', {
@@ -12,8 +12,6 @@ export const discoveryEntityWordTable = defineTable('discovery_entity_words', {
     discovery_entity_words_word: ['word', 'entity_id'],
   },
 })
-
-export type DiscoveryEntityWordRow = RowOf<typeof discoveryEntityWordTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { oneOf, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A trace whose key should identify one thing and is carried by others too. */
 export const discoveryKeyAlarmTable = defineTable('discovery_key_alarms', {
@@ -15,8 +15,6 @@ export const discoveryKeyAlarmTable = defineTable('discovery_key_alarms', {
     discovery_key_alarms_trace: ['trace_id'],
   },
 })
-
-export type DiscoveryKeyAlarmRow = RowOf<typeof discoveryKeyAlarmTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

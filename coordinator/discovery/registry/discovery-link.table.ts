@@ -1,5 +1,5 @@
 import { integer, oneOf, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** What the times of two traces say about them. */
 export const discoveryLinkTable = defineTable('discovery_links', {
@@ -15,8 +15,6 @@ export const discoveryLinkTable = defineTable('discovery_links', {
     discovery_links_b: ['b'],
   },
 })
-
-export type DiscoveryLinkRow = RowOf<typeof discoveryLinkTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { json, oneOf, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A decision of an operator: about identity, or about values of one entity. */
 export const discoveryPinTable = defineTable('discovery_pins', {
@@ -15,8 +15,6 @@ export const discoveryPinTable = defineTable('discovery_pins', {
   },
   key: ['id'],
 })
-
-export type DiscoveryPinRow = RowOf<typeof discoveryPinTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { integer, text } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Run in which a scanner saw a trace last. */
 export const discoverySeenTable = defineTable('discovery_seen', {
@@ -14,8 +14,6 @@ export const discoverySeenTable = defineTable('discovery_seen', {
     discovery_seen_trace: ['trace_id'],
   },
 })
-
-export type DiscoverySeenRow = RowOf<typeof discoverySeenTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

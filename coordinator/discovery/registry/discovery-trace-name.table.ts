@@ -1,5 +1,5 @@
 import { text } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A key or an address by which a trace is found. */
 export const discoveryTraceNameTable = defineTable('discovery_trace_names', {
@@ -12,8 +12,6 @@ export const discoveryTraceNameTable = defineTable('discovery_trace_names', {
     discovery_trace_names_trace: ['trace_id'],
   },
 })
-
-export type DiscoveryTraceNameRow = RowOf<typeof discoveryTraceNameTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Presence of a cell over all coordinators, as the last event reported it. */
 export const cellPresenceTable = defineTable('cell_presence', {
@@ -10,8 +10,6 @@ export const cellPresenceTable = defineTable('cell_presence', {
   },
   key: ['cell_id'],
 })
-
-export type CellPresenceRow = RowOf<typeof cellPresenceTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A cell that must replace its credential, told by the next coordinator that has it connected. */
 export const cellRenewalTable = defineTable('cell_renewals', {
@@ -11,8 +11,6 @@ export const cellRenewalTable = defineTable('cell_renewals', {
   key: ['cell_id'],
   isLive: true,
 })
-
-export type CellRenewalRow = RowOf<typeof cellRenewalTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A recent start of a cell's daemon, as far as coordinators have seen it connected. */
 export const cellStartTable = defineTable('cell_starts', {
@@ -13,8 +13,6 @@ export const cellStartTable = defineTable('cell_starts', {
   key: ['cell_id', 'boot_id'],
   isLive: true,
 })
-
-export type CellStartRow = RowOf<typeof cellStartTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

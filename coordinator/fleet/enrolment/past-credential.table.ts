@@ -1,5 +1,5 @@
 import { optional, reference, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A credential that a cell had before another took its place. */
 export const pastCredentialTable = defineTable('past_credentials', {
@@ -12,8 +12,6 @@ export const pastCredentialTable = defineTable('past_credentials', {
   },
   key: ['cell_id', 'digest'],
 })
-
-export type PastCredentialRow = RowOf<typeof pastCredentialTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

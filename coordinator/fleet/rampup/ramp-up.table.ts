@@ -9,7 +9,7 @@ import {
   text,
   time,
 } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 import { RAMP_UP_STATES, StartedPlan } from './ramp-up.ts'
 
 /** One ramp-up of settings in stages. Times are Unix milliseconds. */
@@ -43,8 +43,6 @@ export const rampUpTable = defineTable('ramp_ups', {
   },
   key: ['id'],
 })
-
-export type RampUpRow = RowOf<typeof rampUpTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { integer, real, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Sum of the hourly means of the GPU power of all cells, written with the rows of their series. */
 export const powerHourTable = defineTable('power_hours', {
@@ -13,8 +13,6 @@ export const powerHourTable = defineTable('power_hours', {
   key: ['hour_at'],
   database: 'records',
 })
-
-export type PowerHourRow = RowOf<typeof powerHourTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface RecordTables {

@@ -1,5 +1,5 @@
 import { text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 export const seriesCellTable = defineTable('series_cells', {
   columns: {
@@ -10,8 +10,6 @@ export const seriesCellTable = defineTable('series_cells', {
   key: ['cell_id'],
   database: 'records',
 })
-
-export type SeriesCellRow = RowOf<typeof seriesCellTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface RecordTables {

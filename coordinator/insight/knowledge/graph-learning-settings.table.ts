@@ -1,5 +1,5 @@
 import { flag, integer, text } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 export const graphLearningSettingsTable = defineTable('graph_learning_settings', {
   columns: {
@@ -10,8 +10,6 @@ export const graphLearningSettingsTable = defineTable('graph_learning_settings',
   },
   key: ['tenant_id'],
 })
-
-export type GraphLearningSettingsRow = RowOf<typeof graphLearningSettingsTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

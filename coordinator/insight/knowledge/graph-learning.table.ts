@@ -1,5 +1,5 @@
 import { integer, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 export const graphLearningTable = defineTable('graph_learning', {
   columns: {
@@ -11,8 +11,6 @@ export const graphLearningTable = defineTable('graph_learning', {
   },
   key: ['tenant_id', 'edge_key'],
 })
-
-export type GraphLearningRow = RowOf<typeof graphLearningTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {
