@@ -1,11 +1,12 @@
-import { text, time } from '../../kernel/store/columns.ts'
+import { oneOf, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
+import { PRESENCES } from './presence.ts'
 
 /** Presence of a cell over all coordinators, as the last event reported it. */
 export const cellPresenceTable = defineTable('cell_presence', {
   columns: {
     cell_id: text(),
-    presence: text(),
+    presence: oneOf(PRESENCES),
     told_at: time(),
   },
   key: ['cell_id'],

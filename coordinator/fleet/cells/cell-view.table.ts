@@ -1,12 +1,13 @@
-import { text } from '../../kernel/store/columns.ts'
+import { oneOf, text } from '../../kernel/store/columns.ts'
 import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { PRESENCES } from './presence.ts'
 
 /** Presence of a cell as one coordinator sees it. */
 export const cellViewTable = defineTable('cell_views', {
   columns: {
     cell_id: text(),
     replica_id: text(),
-    presence: text(),
+    presence: oneOf(PRESENCES),
   },
   key: ['cell_id', 'replica_id'],
   isLive: true,

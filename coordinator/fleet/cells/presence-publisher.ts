@@ -199,13 +199,15 @@ export class PresencePublisher {
   }
 }
 
-const presencesOf = (rows: readonly { presence: string }[]): Presence[] =>
-  rows.map(({ presence }) => presence as Presence)
+const presencesOf = (rows: readonly { presence: Presence }[]): Presence[] =>
+  rows.map(({ presence }) => presence)
 
 const idsOf = (batch: readonly [string, Note][], wanted: Note): string[] =>
   batch.filter(([, note]) => note === wanted).map(([cellId]) => cellId)
 
 const viewsOf = (batch: readonly [string, Note][], replicaId: string) =>
-  batch
-    .filter(([, note]) => !['gone', 'unseen', 'same'].includes(note))
-    .map(([cellId, presence]) => ({ cell_id: cellId, replica_id: replicaId, presence }))
+  batch.flatMap(([cellId, presence]) =>
+    presence === 'gone' || presence === 'unseen' || presence === 'same'
+      ? []
+      : [{ cell_id: cellId, replica_id: replicaId, presence }],
+  )

@@ -26,7 +26,7 @@ export const readPublishedPresence = async (
 ): Promise<Map<string, Presence>> => {
   let query = db.selectFrom('cell_presence').select(['cell_id', 'presence'])
   if (cellIds !== undefined) query = query.where('cell_id', 'in', cellIds)
-  return new Map((await query.execute()).map(row => [row.cell_id, row.presence as Presence]))
+  return new Map((await query.execute()).map(row => [row.cell_id, row.presence]))
 }
 
 export const putViews = async (trx: SealedTrx, rows: readonly CellViewRow[]): Promise<void> => {
