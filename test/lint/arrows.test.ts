@@ -43,7 +43,7 @@ t.test('an import against each rule is refused with its reason', async t => {
   }
 })
 
-t.test('a circle of values is found, and one of types is none', async t => {
+t.test('a cycle of value imports is found, and one of type imports is allowed', async t => {
   const circle = (isType: boolean) =>
     findCircle([
       { file: 'a.ts', target: 'b.ts', isType: false },

@@ -107,7 +107,7 @@ const INTERVALS: Record<string, string> = {
   'surfaces/http/paced-lines.ts': 'lives as long as one answer',
 }
 
-t.test('what recurs in the process is a schedule, or has a reason', async t => {
+t.test('every recurring timer is a schedule, or has a reason', async t => {
   const files = globSync('coordinator/**/*.ts', { cwd: root }).filter(file =>
     /\.setInterval\(|^\s+\.setInterval/m.test(
       stripComments(readFileSync(join(root, file), 'utf8')),

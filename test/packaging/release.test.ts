@@ -108,7 +108,7 @@ const SBOM = {
   ],
 }
 
-t.test('the SBOM names what the packages contain, and what it lacks is listed', async t => {
+t.test('the SBOM names the contained packages, and missing ones are listed', async t => {
   const contained = new Set(['a@1.0.0', 'b@1.0.0'])
   const sbom = selectContained(SBOM, contained)
   t.strictSame(sbom, {

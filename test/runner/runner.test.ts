@@ -149,7 +149,7 @@ t.test('a plan runs every file once, and the slow ones first and alone', async t
   )
 })
 
-t.test('the parts of a divided run are every file once, and none has all slow ones', async t => {
+t.test('the shards of a run have every file once, and none has all slow ones', async t => {
   const files = globSync('test/**/*.test.ts', { cwd: ROOT })
   const parts = [1, 2, 3].map(index => listShard(files, { index, count: 3 }))
   t.strictSame(parts.flat().toSorted(), files.toSorted())
@@ -211,7 +211,7 @@ t.test('a change touches the tests that import it, the nearest first', async t =
 })
 
 t.test(
-  'the files of a change are those that git has otherwise, has not or does not know',
+  'the files of a change are those that git reports as modified, deleted or untracked',
   async t => {
     const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-changed-'))
     t.teardown(() => rmSync(folder, { recursive: true }))

@@ -122,7 +122,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   ReceivedSettings: SETTING_KEYS,
 }
 
-t.test('what a peer of level 8 would refuse has a level from which it is sent', async t => {
+t.test('a key that a peer of level 8 would refuse has the level that knows it', async t => {
   const fixture = new URL('../fixtures/wire/level-8.txt', import.meta.url)
   const known = readFileSync(fixture, 'utf8').split('\n')
   const read = new Set(known.map(parentOf))

@@ -67,7 +67,7 @@ t.test('a coordinator that is killed while a command is under way', async t => {
   const { link, call, coordinator, start, stopCell } = await openFleet(t)
   const show = async (id: unknown) => (await call('operator', 'GET', `/v1/commands/${id}`)).body
 
-  await t.test('learns its outcome later, and tells it to the caller who repeats', async t => {
+  await t.test('learns its outcome later, and answers a repeated call with it', async t => {
     const begun = Promise.withResolvers<void>()
     const release = Promise.withResolvers<void>()
     link.execution = async () => {

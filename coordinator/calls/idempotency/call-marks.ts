@@ -28,8 +28,9 @@ const claimLost = (): ShoalError =>
 
 /**
  * Lets the first change within a call note in its own transaction that the call has changed
- * something, and what it has created: after a crash it is known which calls may be made again. A call whose claim a repetition
- * has taken over changes nothing any more, so that nothing is done twice.
+ * something, and the ids that it has created: after a crash it is known which calls may be made
+ * again. A call whose claim a repetition has taken over changes nothing any more, so that nothing is
+ * done twice.
  */
 export const markChange: ChangeHook<LedgerTables> = async (work, commit) => {
   const call = current.getStore()

@@ -20,7 +20,7 @@ export interface EstopReport {
   released: ReadonlySet<string>
   /** Devices that did not confirm that they are at rest. */
   failed: readonly { device_id: string; reason: string }[]
-  /** Held devices with the operations asked and the state observed, for cells that this coordinator heard. */
+  /** Held devices of cells that reported here, with the operations asked and the state observed. */
   devices: readonly EstoppedDevice[]
   /** Unix milliseconds by the clock of the coordinator that received it. */
   reportedAt: number

@@ -16,7 +16,7 @@ interface Judgement {
 export interface TakeOver {
   device: Device
   from: string
-  /** `offline` when the cell before is known to be away, `withdrawn` when it announces it no more. */
+  /** `offline` when the cell before is known to be away, `withdrawn` when it no longer announces it. */
   reason: 'offline' | 'withdrawn'
 }
 
@@ -80,9 +80,8 @@ export const describeTakeOver = ({ device, from, reason }: TakeOver) => ({
 })
 
 /**
- * The cell that has the device keeps it until it is known to be away: no other one takes it over from
- * a cell that is only silent. Of the others, the connected one comes first that has announced it
- * longest.
+ * Claims in order of precedence. The cell that has the device keeps it until it is known to be away,
+ * not only silent. Among the others, the connected one that has announced it longest comes first.
  */
 const rankClaims = (inputs: Inputs): DeviceClaim[] => {
   const { before, isConnected, isGone } = inputs

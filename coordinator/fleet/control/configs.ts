@@ -41,7 +41,7 @@ export interface CellConfig {
   version: number
   document: Record<string, unknown>
   /**
-   * Keys of the document that the cell is not sent, with the capability level that each needs;
+   * Keys of the document that are withheld from the cell, with the capability level that each needs;
    * undefined until the cell has announced itself to this coordinator.
    */
   withheld: { key: string; level: number }[] | undefined

@@ -12,8 +12,8 @@ const PAGE = 500
 /**
  * Copies every row of a store into an empty one, except those of running processes, and returns the
  * number of rows per table. Each database is copied in one transaction, the ledger last: a target
- * with a ledger is complete. No coordinator may use either store. Throws `conflict` when the target is not empty, `internal` when
- * it has another number of rows afterwards.
+ * with a ledger is complete. No coordinator may use either store. Throws `conflict` when the target
+ * is not empty, `internal` when it has another number of rows afterwards.
  */
 export const copyStore = async (from: Store, to: Store): Promise<Record<string, number>> => {
   const lasting = (await loadTables()).filter(({ isLive }) => !isLive)

@@ -83,9 +83,9 @@ export const isWorse = ({ land }: VehicleTraits, mode: string, current: string):
   mode === DRIFTING && land[0] === current
 
 /**
- * True for a mode of a stop that may follow one of which nothing was heard. A vehicle answers each
- * order, so that silence says that it hears none: when it hears again, holding its place is better
- * than a landing that nothing but silence has begun.
+ * True for a mode of a stop that may follow an unanswered one. A vehicle answers each order, so that
+ * silence means that it receives none: once it receives again, holding its place is better than a
+ * landing that only silence has begun.
  */
 export const mayFollowSilence = ({ hold, land }: VehicleTraits, mode: string): boolean =>
   hold.includes(mode) && !land.includes(mode) && mode !== DRIFTING

@@ -122,7 +122,7 @@ export class VehicleControl {
     const wasSent = isRepeated && (await this.#modes.hasSent(estopIds ?? []))
     const unneeded = wasSent ? this.#findUnneeded(behaviour) : undefined
     if (unneeded !== undefined) return unneeded
-    // a vehicle that is not heard yet is later told, whatever its mode was before
+    // a vehicle without heartbeats so far gets the order later, whatever its mode was before
     if (!wasSent) this.#modes.begin(estopIds)
     const run = this.#beginStop(behaviour, estopIds)
     const signal = AbortSignal.any([run.turn.signal, this.#parts.ended])

@@ -305,7 +305,7 @@ t.test('the idempotency key is printed only when the outcome of its call is unkn
   t.strictSame(await send('conflict'), [], 'a refused call has done nothing')
 })
 
-t.test('a stop without an answer is warned of while it is waited for', async t => {
+t.test('the command line warns while it waits for the answer to a stop', async t => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const warn = async (path: string) => {

@@ -338,32 +338,35 @@ t.test('a stop by a person that no device received is sent as a new order, once'
   t.match(link.stops, [{ isRepeated: false }, { isRepeated: true }])
 })
 
-t.test('a stop that no device heard is a new order of a person after a restart, too', async t => {
-  const { link, set, stop, clock, stopFile, host, accept } = await openLiar(t)
-  const silence = async (): Promise<never> => {
-    throw new ShoalError('cell_unavailable', 'the radio is silent')
-  }
-  link.execution = silence
-  link.stopping = silence
-  await stop()
-  const restart = async () => {
-    host.keeper.close()
-    link.stops.length = 0
-    const next = await openCell(t, { link, clock, stopFile })
-    t.teardown(() => next.host.keeper.close())
-    clock.now += 1000
-    set(1)
-    await new Promise(setImmediate)
-    next.host.keeper.close()
-  }
-  link.stopping = async () => accept
-  await restart()
-  t.match(link.stops, [{ isRepeated: false }])
-  await restart()
-  t.match(link.stops, [{ isRepeated: true }], 'it was heard')
-})
+t.test(
+  'a stop that no device received is a new order by a person after a restart, too',
+  async t => {
+    const { link, set, stop, clock, stopFile, host, accept } = await openLiar(t)
+    const silence = async (): Promise<never> => {
+      throw new ShoalError('cell_unavailable', 'the radio is silent')
+    }
+    link.execution = silence
+    link.stopping = silence
+    await stop()
+    const restart = async () => {
+      host.keeper.close()
+      link.stops.length = 0
+      const next = await openCell(t, { link, clock, stopFile })
+      t.teardown(() => next.host.keeper.close())
+      clock.now += 1000
+      set(1)
+      await new Promise(setImmediate)
+      next.host.keeper.close()
+    }
+    link.stopping = async () => accept
+    await restart()
+    t.match(link.stops, [{ isRepeated: false }])
+    await restart()
+    t.match(link.stops, [{ isRepeated: true }], 'it was heard')
+  },
+)
 
-t.test('the stop at the end of a motion is no order of a person', async t => {
+t.test('the stop at the end of a motion is not an order by a person', async t => {
   const { link, start, executor } = await openLiar(t)
   link.execution = async () => {
     const sent = [{ name: 'go', answer: null }]
@@ -492,7 +495,7 @@ t.test('an e-stop over a slow radio is confirmed by a late answer and by rest', 
   t.strictSame(link.stopped, [CART, CART], 'one that moves again is told again')
 })
 
-t.test('an e-stop of an earlier run of the daemon is repeated, and is no new order', async t => {
+t.test('an e-stop of an earlier run of the daemon is repeated, and is not a new order', async t => {
   const clock = { now: NOW }
   const file = memoryFile()
   const start = async () => {

@@ -563,7 +563,7 @@ t.test('a pilot who takes over while the daemon is dead is left alone', async t 
   })
 })
 
-t.test('an e-stop that a vehicle was never sent is no repetition', async t => {
+t.test('an e-stop that was never sent to a vehicle is not a repetition', async t => {
   const { stateDir } = createLinkContext(t)
   const dead = await openRig(t, {}, { stateDir })
   await waitForVehicle(dead)
@@ -641,7 +641,7 @@ t.test('what a position filter guesses is no reading', async t => {
 })
 
 t.test(
-  'a position without new fixes is no reading while the filter still calls itself healthy',
+  'a position without new fixes is not a reading while the filter still calls itself healthy',
   async t => {
     const rig = await openRig(t, {}, FAST)
     await waitForVehicle(rig)
@@ -722,7 +722,7 @@ t.test('a climb has ended at its altitude and at rest', async t => {
   await climb
 })
 
-t.test('a take-off is carried out whose acknowledgements are lost or come late', async t => {
+t.test('a take-off whose acknowledgements are lost or late is carried out', async t => {
   const rig = await openRig(t)
   await waitForVehicle(rig)
   const { copter: vehicle } = rig

@@ -37,7 +37,7 @@ t.test('a process renews its lease only while it owns something', async t => {
   t.strictSame(await listOwners(), [{ id: owner.id, lease_until: clock.now + LEASE_MS }])
 })
 
-t.test('what a process owns is left to others once its lease has run out', async t => {
+t.test('other processes may take what a process owns once its lease has expired', async t => {
   const clock = { now: 1_000_000 }
   const { ledger } = await temporaryStore(t, undefined, { now: () => clock.now })
   const [one, two] = [newOwnership(ledger), newOwnership(ledger)]
