@@ -73,13 +73,15 @@ export const toRecovered = (devices: readonly (RecoveredRest | undefined)[]): Co
 const TAKEN_OVER = 'taken_over'
 
 const describeRecovery = (isSettled: boolean, taken: number, devices: number): string => {
-  const ended = 'the daemon ended while it ran; at its start'
-  const left = 'had another mode, by a pilot or a failsafe, and was sent nothing'
-  if (isSettled && taken === devices) return `${ended} what it moved ${left}`
+  const ended = 'the daemon ended while it ran; after its restart,'
+  const left = 'had another mode, set by a pilot or a failsafe, and received no order'
+  if (isSettled && taken === devices) return `${ended} each device ${left}`
   const rest = isSettled
-    ? 'what it moved was stopped, and is at rest'
-    : 'what it moved was told to stop, and was not seen at rest'
-  return taken === 0 ? `${ended} ${rest}` : `${ended} ${taken} of ${devices} ${left}; else ${rest}`
+    ? 'was stopped and is at rest'
+    : 'was sent a stop, but rest was not observed'
+  return taken === 0
+    ? `${ended} each device ${rest}`
+    : `${ended} ${taken} of ${devices} devices ${left}; each other one ${rest}`
 }
 
 const INTERRUPTIONS: Readonly<Record<Interruption, string>> = {

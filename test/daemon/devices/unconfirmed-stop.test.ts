@@ -249,7 +249,7 @@ t.test('a person who took over while the daemon was dead is left alone', async t
   t.match(next.acks.at(-1), {
     state: 'unknown',
     reason: 'taken_over',
-    message: /the daemon ended while it ran; .* had another mode, .* and was sent nothing/,
+    message: /the daemon ended while it ran; .* had another mode, .* and received no order/,
     asked: { sent: [] },
   })
   t.equal(next.findUnconfirmed(), undefined)
