@@ -63,6 +63,5 @@ process.on('message', (order: DocumentOrder) => {
     error => answer(toFault(error)),
   )
 })
-process.on('disconnect', () => process.exit())
 endWithParent()
 answer('ready')

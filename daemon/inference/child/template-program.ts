@@ -65,5 +65,4 @@ process.once('message', (setup: TemplateData) => {
   process.on('message', (order: TemplateOrder) => send(answer(order)))
   send('loaded')
 })
-process.on('disconnect', () => process.exit())
 endWithParent()

@@ -226,13 +226,25 @@ t.test('a template that loops ends with its killed engine', async t => {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   t.teardown(() => engine.kill('SIGKILL'))
-  const listChildren = () =>
-    readFileSync(`/proc/${engine.pid}/task/${engine.pid}/children`, 'utf8').trim()
-  await waitUntil('the template loops', () => isLooping(listChildren()))
-  const child = listChildren()
+  const child = () => listChildren(engine.pid).join()
+  await waitUntil('the template loops', () => isLooping(child()))
+  const looping = child()
   engine.kill('SIGKILL')
-  await waitUntil('the template has ended', () => !isRunning(child))
+  await waitUntil('the template has ended', () => !isRunning(looping))
 })
+
+t.test('a signal to the whole service leaves the template to an engine that drains', async t => {
+  const before = listChildren(process.pid)
+  const data = { source: CHATML, variables: VARIABLES, maxCharacters: 1000 }
+  const template = await TemplateProcess.open(data)
+  const [child = 'none'] = listChildren(process.pid).filter(pid => !before.includes(pid))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.kill(Number(child), signal)
+  t.match(joinPieces((await template.render([user('hi')], 'n')).pieces), 'hi')
+  t.ok(isRunning(child))
+})
+
+const listChildren = (pid: number | undefined): string[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
 
 /** True when a process has used a second of CPU, which takes more than its start. */
 const isLooping = (pid: string): boolean => pid !== '' && readTicks(pid) > 100
