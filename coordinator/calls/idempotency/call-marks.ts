@@ -1,8 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { ChangeHook } from '../../kernel/store/change-hook.ts'
 import { listCreated } from '../../kernel/store/created-in.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import { idempotentCallTable } from './idempotent-call.table.ts'
 
 /** A call with an Idempotency-Key that is being answered. */
 export interface MarkedCall {
@@ -11,8 +13,6 @@ export interface MarkedCall {
   claim: string
   /** Something is on the disk because of it. */
   changed: boolean
-  /** Ids of what it has created. */
-  created: readonly string[]
   over: boolean
 }
 
@@ -28,32 +28,37 @@ const claimLost = (): ShoalError =>
 
 /**
  * Lets the first change within a call note in its own transaction that the call has changed
- * something, and the ids that it has created: after a crash it is known which calls may be made
+ * something, and each change what it has created: after a crash it is known which calls may be made
  * again. A call whose claim a repetition has taken over changes nothing any more, so that nothing is
  * done twice.
  */
 export const markChange: ChangeHook<LedgerTables> = async (work, commit) => {
   const call = current.getStore()
   if (call === undefined || call.over) return commit(work)
-  let created = call.created
   const result = await commit(async trx => {
     const done = await work(trx)
-    created = [...call.created, ...listCreated(trx)]
-    if (call.changed && created.length === call.created.length) return done
-    const { numUpdatedRows } = await trx
-      .updateTable('idempotent_calls')
-      .set({
-        state: 'changed',
-        ...(created.length > 0 && { created_json: JSON.stringify(created) }),
-      })
-      .where('scope', '=', call.scope)
-      .where('call_key', '=', call.callKey)
-      .where('claim', '=', call.claim)
-      .executeTakeFirst()
-    if (numUpdatedRows === 0n) throw claimLost()
+    const created = listCreated(trx)
+    if (!call.changed || created.length > 0) await mark(trx, call, created)
     return done
   })
   call.changed = true
-  call.created = created
   return result
+}
+
+/** Writes of one call may share a transaction: what each has created is added to the row. */
+const mark = async (
+  trx: Transaction<LedgerTables>,
+  call: MarkedCall,
+  created: readonly string[],
+): Promise<void> => {
+  const update = trx
+    .updateTable('idempotent_calls')
+    .where('scope', '=', call.scope)
+    .where('call_key', '=', call.callKey)
+    .where('claim', '=', call.claim)
+  const row = await update.set({ state: 'changed' }).returning('created_json').executeTakeFirst()
+  if (row === undefined) throw claimLost()
+  if (created.length === 0) return
+  const all = [...(idempotentCallTable.readSome(row).created ?? []), ...created]
+  await update.set(idempotentCallTable.writeSome({ created: all })).execute()
 }

@@ -87,7 +87,6 @@ export class Idempotency {
       callKey,
       claim: name,
       changed: false,
-      created: [],
       over: false,
     }
     return { answer: await this.#answer(call, run, isKept), replayed: false }

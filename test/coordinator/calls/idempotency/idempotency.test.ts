@@ -232,6 +232,25 @@ t.test('an interrupted call is answered only from what it created itself', async
   await t.rejects(again(), { message: /answer was lost/ })
 })
 
+t.test('what an interrupted call created at the same time is recalled together', async t => {
+  const { ledger, idempotency, call, clock } = await scene(t)
+  const commands = [newId('cmd', clock.now), newId('cmd', clock.now), newId('cmd', clock.now)]
+  const once = (run: () => Promise<unknown>) =>
+    idempotency.once(call, { run, isKept: () => true, recall: async created => created })
+  const areCreated = Promise.withResolvers<void>()
+  void once(async () => {
+    const writes = commands.map(id => ledger.sealed.write(async trx => noteCreated(trx, id)))
+    await Promise.all([...writes, ledger.sealed.write(async () => {})])
+    areCreated.resolve()
+    // it never comes back
+    return new Promise(() => {})
+  })
+  await areCreated.promise
+  clock.now += 120_000
+  const again = await once(() => Promise.reject(new Error('it ran again')))
+  t.strictSame(again, { answer: commands, replayed: true })
+})
+
 t.test('a long call is not considered lost while it runs', async t => {
   const { once, clock } = await scene(t)
   const long = { timeoutSeconds: 300 }

@@ -90,12 +90,15 @@ export const runDeviceCommand = async (
   return { command: await runPlanned(plan, context, approval), cells: [], devices: [] }
 }
 
-/** Outcome of the command of an interrupted call, whose end is waited for as the call did. */
+/**
+ * Outcome of the command of an interrupted call, whose end is waited for as the call did; undefined
+ * where the call created several: one of them does not say how the other devices ended.
+ */
 export const recallDeviceCommand = async (
-  [id = '']: readonly string[],
+  [id = '', ...others]: readonly string[],
   { commands, signal }: Context & ControlViews,
 ): Promise<DeviceCommandEnd | undefined> => {
-  const made = await commands.get(id)
+  const made = others.length === 0 ? await commands.get(id) : undefined
   if (made === undefined) return undefined
   const command = await commandEnd(commands, made, { timeoutMs: END_MS, signal })
   return { command, cells: [], devices: [] }
