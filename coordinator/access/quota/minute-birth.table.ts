@@ -1,5 +1,5 @@
 import { integer, text, time, withDefault } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** One row; it is missing where the tables of minutes were emptied. */
 export const minuteBirthTable = defineTable('minute_birth', {
@@ -13,8 +13,6 @@ export const minuteBirthTable = defineTable('minute_birth', {
   key: ['id'],
   isLive: true,
 })
-
-export type MinuteBirthRow = RowOf<typeof minuteBirthTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { integer, text } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A coordinator that has reported its counts since they were lost at `birth`. */
 export const minuteReportTable = defineTable('minute_reports', {
@@ -10,8 +10,6 @@ export const minuteReportTable = defineTable('minute_reports', {
   key: ['replica'],
   isLive: true,
 })
-
-export type MinuteReportRow = RowOf<typeof minuteReportTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { integer, text } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Requests of one subject that one coordinator has started, or may start, in one slot. */
 export const minuteSlotTable = defineTable('minute_slots', {
@@ -13,8 +13,6 @@ export const minuteSlotTable = defineTable('minute_slots', {
   key: ['subject', 'slot', 'replica'],
   isLive: true,
 })
-
-export type MinuteSlotRow = RowOf<typeof minuteSlotTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

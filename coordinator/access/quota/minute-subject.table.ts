@@ -1,5 +1,5 @@
 import { text } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Row that a coordinator locks while it counts the last minute of a subject. */
 export const minuteSubjectTable = defineTable('minute_subjects', {
@@ -9,8 +9,6 @@ export const minuteSubjectTable = defineTable('minute_subjects', {
   key: ['subject'],
   isLive: true,
 })
-
-export type MinuteSubjectRow = RowOf<typeof minuteSubjectTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

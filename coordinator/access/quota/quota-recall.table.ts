@@ -1,5 +1,5 @@
 import { text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A coordinator needs what others have leased of the month and not spent. */
 export const quotaRecallTable = defineTable('quota_recalls', {
@@ -11,8 +11,6 @@ export const quotaRecallTable = defineTable('quota_recalls', {
   key: ['subject'],
   isLive: true,
 })
-
-export type QuotaRecallRow = RowOf<typeof quotaRecallTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

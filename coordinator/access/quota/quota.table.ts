@@ -1,5 +1,5 @@
 import { integer, text } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Requests reserved in one calendar month (`2026-11`, UTC): spent, or leased by a coordinator. */
 export const quotaTable = defineTable('quotas', {
@@ -10,8 +10,6 @@ export const quotaTable = defineTable('quotas', {
   },
   key: ['month', 'subject'],
 })
-
-export type QuotaRow = RowOf<typeof quotaTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

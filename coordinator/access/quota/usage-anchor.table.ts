@@ -1,5 +1,5 @@
 import { integer, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Totals of one hour of usage that the records, which are another database, must hold. */
 export const usageAnchorTable = defineTable('usage_anchors', {
@@ -11,8 +11,6 @@ export const usageAnchorTable = defineTable('usage_anchors', {
   },
   key: ['hour_at'],
 })
-
-export type UsageAnchorRow = RowOf<typeof usageAnchorTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

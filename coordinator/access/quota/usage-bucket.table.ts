@@ -1,5 +1,5 @@
 import { integer, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 import { usageSumColumns } from './usage-sum-columns.ts'
 
 /** Sums of one hour. */
@@ -28,8 +28,6 @@ export const usageBucketTable = defineTable('usage_buckets', {
   },
   database: 'records',
 })
-
-export type UsageBucketRow = RowOf<typeof usageBucketTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface RecordTables {

@@ -1,5 +1,5 @@
 import { integer, text, time, withDefault } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 import { usageSumColumns } from './usage-sum-columns.ts'
 
 /** Sum of the buckets of one day, written in the same transactions as they are. */
@@ -27,8 +27,6 @@ export const usageDayTable = defineTable('usage_days', {
   },
   database: 'records',
 })
-
-export type UsageDayRow = RowOf<typeof usageDayTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface RecordTables {

@@ -1,5 +1,5 @@
 import { integer, optional, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Totals of the rows of one hour, written in the same transactions as the rows. */
 export const usageHourTable = defineTable('usage_hours', {
@@ -16,8 +16,6 @@ export const usageHourTable = defineTable('usage_hours', {
   key: ['hour_at'],
   database: 'records',
 })
-
-export type UsageHourRow = RowOf<typeof usageHourTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface RecordTables {

@@ -1,5 +1,5 @@
 import { reference, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Claim of a visitor who requested a key; the holder of the claim token can reveal the key. */
 export const keyClaimTable = defineTable('key_claims', {
@@ -17,8 +17,6 @@ export const keyClaimTable = defineTable('key_claims', {
     key_claims_end: ['expires_at'],
   },
 })
-
-export type KeyClaimRow = RowOf<typeof keyClaimTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

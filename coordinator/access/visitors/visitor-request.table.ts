@@ -1,5 +1,5 @@
 import { text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A visitor's request within the last hour, for the limit of an address. */
 export const visitorRequestTable = defineTable('visitor_requests', {
@@ -14,8 +14,6 @@ export const visitorRequestTable = defineTable('visitor_requests', {
     visitor_requests_address: ['address_digest', 'at'],
   },
 })
-
-export type VisitorRequestRow = RowOf<typeof visitorRequestTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

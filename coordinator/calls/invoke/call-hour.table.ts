@@ -1,5 +1,5 @@
 import { integer, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Calls of one operation by one tenant that ended in one hour. */
 export const callHourTable = defineTable('call_hours', {
@@ -16,8 +16,6 @@ export const callHourTable = defineTable('call_hours', {
   key: ['hour_at', 'tenant_id', 'operation_id'],
   database: 'records',
 })
-
-export type CallHourRow = RowOf<typeof callHourTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface RecordTables {

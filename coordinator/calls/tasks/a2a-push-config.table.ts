@@ -1,5 +1,5 @@
 import { optional, text } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Push configuration of a task: the address for its events, with secrets sealed. */
 export const a2aPushConfigTable = defineTable('a2a_push_configs', {
@@ -18,8 +18,6 @@ export const a2aPushConfigTable = defineTable('a2a_push_configs', {
   },
   key: ['tenant', 'owner', 'task_id', 'config_id'],
 })
-
-export type A2aPushConfigRow = RowOf<typeof a2aPushConfigTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { optional, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A task as @a2a-js/sdk 1.3 keeps it: `server/database/task/schema`. */
 export const a2aTaskTable = defineTable('a2a_tasks', {
@@ -24,8 +24,6 @@ export const a2aTaskTable = defineTable('a2a_tasks', {
     a2a_tasks_state: ['status_state', 'status_last_updated'],
   },
 })
-
-export type A2aTaskRow = RowOf<typeof a2aTaskTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { text } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A message of a key that was taken, and the task that it is part of. */
 export const taskMessageTable = defineTable('task_messages', {
@@ -14,8 +14,6 @@ export const taskMessageTable = defineTable('task_messages', {
     task_messages_task: ['task_id'],
   },
 })
-
-export type TaskMessageRow = RowOf<typeof taskMessageTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A process that runs tasks; unix time, milliseconds, until which it counts as alive. */
 export const taskWorkerTable = defineTable('task_workers', {
@@ -9,8 +9,6 @@ export const taskWorkerTable = defineTable('task_workers', {
   },
   key: ['id'],
 })
-
-export type TaskWorkerRow = RowOf<typeof taskWorkerTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { integer, text, time } from '../store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
+import { defineTable, type TableOf } from '../store/define-table.ts'
 
 /** One row while the audit is in doubt: nothing is written, by any process. */
 export const auditTroubleTable = defineTable('audit_trouble', {
@@ -10,8 +10,6 @@ export const auditTroubleTable = defineTable('audit_trouble', {
   },
   key: ['id'],
 })
-
-export type AuditTroubleRow = RowOf<typeof auditTroubleTable>
 
 declare module '../store/tables.ts' {
   interface LedgerTables {

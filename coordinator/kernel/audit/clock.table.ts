@@ -1,5 +1,5 @@
 import { text, time } from '../store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
+import { defineTable, type TableOf } from '../store/define-table.ts'
 
 /** The latest time that was seen, so that a clock that was set back is noticed. */
 export const clockTable = defineTable('clocks', {
@@ -9,8 +9,6 @@ export const clockTable = defineTable('clocks', {
   },
   key: ['name'],
 })
-
-export type ClockRow = RowOf<typeof clockTable>
 
 declare module '../store/tables.ts' {
   interface LedgerTables {

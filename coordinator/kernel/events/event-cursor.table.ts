@@ -1,5 +1,5 @@
 import { integer, text } from '../store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
+import { defineTable, type TableOf } from '../store/define-table.ts'
 
 /** Position of a reader that must miss no event over restarts and changes of the leader. */
 export const eventCursorTable = defineTable('event_cursors', {
@@ -10,8 +10,6 @@ export const eventCursorTable = defineTable('event_cursors', {
   },
   key: ['name'],
 })
-
-export type EventCursorRow = RowOf<typeof eventCursorTable>
 
 declare module '../store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { anyJson, integer, oneOf, optional, reference, text, time } from '../store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
+import { defineTable, type TableOf } from '../store/define-table.ts'
 import { JOB_STATES } from './job.ts'
 
 /** Job of the queue; the row is kept for some time after the job ends. */
@@ -51,8 +51,6 @@ export const jobTable = defineTable('jobs', {
     jobs_once: { on: ['kind', 'once_key'], isUnique: true },
   },
 })
-
-export type JobRow = RowOf<typeof jobTable>
 
 declare module '../store/tables.ts' {
   interface LedgerTables {

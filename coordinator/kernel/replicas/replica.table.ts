@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { flag, json, optional, text, time, withDefault } from '../store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
+import { defineTable, type TableOf } from '../store/define-table.ts'
 
 /** A coordinator that serves the fleet; gone when it stops, or when it has not renewed the row. */
 export const replicaTable = defineTable('replicas', {
@@ -22,8 +22,6 @@ export const replicaTable = defineTable('replicas', {
   key: ['id'],
   isLive: true,
 })
-
-export type ReplicaRow = RowOf<typeof replicaTable>
 
 declare module '../store/tables.ts' {
   interface LedgerTables {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { json, text } from '../store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
+import { defineTable, type TableOf } from '../store/define-table.ts'
 
 /** Ids of the keys in `sealing.key` of one coordinator, as a list. */
 export const replicaKeyTable = defineTable('replica_keys', {
@@ -11,8 +11,6 @@ export const replicaKeyTable = defineTable('replica_keys', {
   key: ['replica_id'],
   isLive: true,
 })
-
-export type ReplicaKeyRow = RowOf<typeof replicaKeyTable>
 
 declare module '../store/tables.ts' {
   interface LedgerTables {

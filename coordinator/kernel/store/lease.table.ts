@@ -1,5 +1,5 @@
 import { integer, text, time } from './columns.ts'
-import { defineTable, type RowOf, type TableOf } from './define-table.ts'
+import { defineTable, type TableOf } from './define-table.ts'
 
 /** Tenure of a name; the row stays when it ends, because its epoch must only grow. */
 export const leaseTable = defineTable('leases', {
@@ -13,8 +13,6 @@ export const leaseTable = defineTable('leases', {
   key: ['name'],
   isLive: true,
 })
-
-export type LeaseRow = RowOf<typeof leaseTable>
 
 declare module './tables.ts' {
   interface LedgerTables {

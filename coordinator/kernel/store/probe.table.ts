@@ -1,5 +1,5 @@
 import { integer, time } from './columns.ts'
-import { defineTable, type RowOf, type TableOf } from './define-table.ts'
+import { defineTable, type TableOf } from './define-table.ts'
 
 /** One row, rewritten to see whether the store can be written. */
 export const probeTable = defineTable('probe', {
@@ -9,8 +9,6 @@ export const probeTable = defineTable('probe', {
   },
   key: ['id'],
 })
-
-export type ProbeRow = RowOf<typeof probeTable>
 
 declare module './tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { integer, text } from './columns.ts'
-import { defineTable, type RowOf, type TableOf } from './define-table.ts'
+import { defineTable, type TableOf } from './define-table.ts'
 
 /** Grows with every change of the named subject, so that other processes drop what they cached. */
 export const revisionTable = defineTable('revisions', {
@@ -9,8 +9,6 @@ export const revisionTable = defineTable('revisions', {
   },
   key: ['name'],
 })
-
-export type RevisionRow = RowOf<typeof revisionTable>
 
 declare module './tables.ts' {
   interface LedgerTables {
