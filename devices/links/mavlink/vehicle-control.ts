@@ -1,6 +1,4 @@
-import { EventEmitter, once } from 'node:events'
 import { ShoalError } from '../../../shared/errors.ts'
-import { wait } from '../../../shared/wait.ts'
 import type { DeviceState, EstopBehaviour } from '../../../shared/wire/device.ts'
 import { type DeviceOutcome, NOTHING_SEEN } from '../../../shared/wire/device-outcome.ts'
 import { DeviceFailure, toDeviceFailure, UNCONFIRMED } from '../../device-failure.ts'
@@ -9,6 +7,7 @@ import type { DeviceProfile } from '../../profile.ts'
 import { RestObserver } from '../../rest-observer.ts'
 import { CommandExchange } from './command-exchange.ts'
 import type { Frame } from './frame.ts'
+import { FrameWaits } from './frame-waits.ts'
 import type { MavlinkBounds } from './goal.ts'
 import { decodePayload } from './message.ts'
 import { COMMAND_ACK, HEARTBEAT, STATUSTEXT } from './messages.ts'
@@ -56,7 +55,7 @@ interface ControlParts {
 export class VehicleControl {
   readonly #parts: ControlParts
   readonly #exchange: CommandExchange
-  readonly #frames = new EventEmitter()
+  readonly #frames = new FrameWaits()
   readonly #texts: StatusTexts
   readonly #modes: ModeWatch
   #run: VehicleRun | undefined
@@ -69,8 +68,6 @@ export class VehicleControl {
     this.#texts = new StatusTexts(({ severity, text }) => {
       if (severity <= WARNING) vehicle.note('warning', text)
     })
-    // several waits at a time are usual
-    this.#frames.setMaxListeners(0)
   }
 
   /** Takes a frame of the pinned sender. */
@@ -80,7 +77,7 @@ export class VehicleControl {
     if (frame.message?.id === STATUSTEXT.id) this.#texts.take(frame, this.#parts.nowMs())
     if (frame.message?.id === COMMAND_ACK.id) this.#takeAck(frame, ownSystemId)
     this.#exchange.notice()
-    this.#frames.emit('frame')
+    this.#frames.notify()
   }
 
   /**
@@ -126,7 +123,7 @@ export class VehicleControl {
     if (!wasSent) this.#modes.begin(estopIds)
     const run = this.#beginStop(behaviour, estopIds)
     const signal = AbortSignal.any([run.turn.signal, this.#parts.ended])
-    const undo = this.#onFrame(() => report?.(run.look()))
+    const undo = this.#frames.onFrame(() => report?.(run.look()))
     try {
       await this.#halt(behaviour, run, signal)
       return run.look()
@@ -207,7 +204,7 @@ export class VehicleControl {
     const approved_m_s = motion?.max_speed_m_s
     const parts = { vehicle, name, modes: this.#modes, observer, goal, approved_m_s, limits }
     const watch = new Motion({ ...parts, since: now(), nowMs, report })
-    while (!watch.hasArrived()) await once(this.#frames, 'frame', { signal })
+    while (!watch.hasArrived()) await this.#frames.next(signal)
   }
 
   async #fail(error: unknown, run: VehicleRun, bounds: MavlinkBounds): Promise<DeviceFailure> {
@@ -237,7 +234,7 @@ export class VehicleControl {
       () => false,
     )
     const isAtRest = () => run.look().seen.state === 'at_rest'
-    if (isHalted) await this.#until(isAtRest, REST_WAIT_MS, signal)
+    if (isHalted) await this.#frames.until(isAtRest, REST_WAIT_MS, signal)
     // a take-off that failed leaves nothing armed; in flight the autopilot refuses it
     if (run.hasArmed && vehicle.readings.landed_state?.value === 'on_ground')
       await run.performFirst([createArmCommand(this.#target, false)], {}, signal).catch(() => {})
@@ -265,28 +262,13 @@ export class VehicleControl {
     const { vehicle, nowMs, requestHeartbeat } = this.#parts
     const askedMs = nowMs()
     requestHeartbeat()
-    await this.#until(() => (vehicle.heartbeatAtMs ?? 0) > askedMs, BEAT_WAIT_MS, signal)
+    await this.#frames.until(() => (vehicle.heartbeatAtMs ?? 0) > askedMs, BEAT_WAIT_MS, signal)
   }
 
   /** Waits for what the autopilot says about a refusal. */
   async #awaitReason(run: VehicleRun): Promise<void> {
     const signal = AbortSignal.any([run.turn.signal, this.#parts.ended])
-    await this.#until(() => run.listTexts().length > 0, REASON_WAIT_MS, signal)
-  }
-
-  /** Waits until something holds after a frame, or the time is over. */
-  async #until(holds: () => boolean, timeout_ms: number, signal: AbortSignal): Promise<void> {
-    const over = new AbortController()
-    const undo = this.#onFrame(() => {
-      if (holds()) over.abort()
-    })
-    if (!holds()) await wait(timeout_ms, AbortSignal.any([over.signal, signal]))
-    undo()
-  }
-
-  #onFrame(listener: () => void): () => void {
-    this.#frames.on('frame', listener)
-    return () => void this.#frames.off('frame', listener)
+    await this.#frames.until(() => run.listTexts().length > 0, REASON_WAIT_MS, signal)
   }
 }
 
