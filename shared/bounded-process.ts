@@ -37,7 +37,10 @@ export class BoundedProcess<Order, Answer> {
     return this.#waiting
   }
 
-  /** Resolves to undefined when the order took more than its time or the memory of the process. */
+  /**
+   * Resolves to undefined when no answer came within the time of the order, or the process ended, as
+   * it does when its memory overflows.
+   */
   ask(order: Order, maxSeconds: number): Promise<Answer | undefined> {
     this.#waiting++
     const mine = this.#last.then(() => this.#askNext(order, maxSeconds))

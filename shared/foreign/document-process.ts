@@ -32,7 +32,7 @@ export class DocumentProcess {
     const { maxSeconds } = limitsOf(reading)
     const answer = await this.#process.ask({ bytes, reading }, maxSeconds)
     if (answer !== undefined) return toValue(answer)
-    const message = `takes more than ${maxSeconds} s or ${this.#heapMb} MB to read`
+    const message = `was not read within ${maxSeconds} s and ${this.#heapMb} MB`
     throw new DocumentError('excessive', message)
   }
 }

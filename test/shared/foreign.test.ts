@@ -95,8 +95,8 @@ t.test(
     const full: Reading = { format: 'json', reader: { module: READERS, name: 'fill' } }
     const large = thread.read(Buffer.from('{}'), { ...full, limits: { maxSeconds: 60 } })
     const next = thread.read(Buffer.from('[1]'), { format: 'json' })
-    t.equal(await messageOf(slow), 'excessive: takes more than 0.05 s or 64 MB to read')
-    t.equal(await messageOf(large), 'excessive: takes more than 60 s or 64 MB to read')
+    t.equal(await messageOf(slow), 'excessive: was not read within 0.05 s and 64 MB')
+    t.equal(await messageOf(large), 'excessive: was not read within 60 s and 64 MB')
     t.same(await next, [1])
   },
 )

@@ -55,6 +55,6 @@ export class TemplateProcess {
 
   #describeExcess(): string {
     const { maxSeconds, heapMb } = this.#limits
-    return `the model's chat template takes more than ${maxSeconds} s or ${heapMb} MB for these messages`
+    return `the model's chat template did not render these messages within ${maxSeconds} s and ${heapMb} MB`
   }
 }
