@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto'
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import type { Test } from 'tap'
@@ -55,13 +56,21 @@ interface Command {
   fields: Record<string, number>
 }
 
-/** Reserves a UDP port of loopback, and lets go of it. */
+/**
+ * Finds a free UDP port of loopback outside the range from which systems give ports (IANA: 49152 and up,
+ * Linux: 32768 and up): no socket that binds port 0 takes it before its user does.
+ */
 export const findUdpPort = async (): Promise<number> => {
-  const socket = createSocket('udp4').bind(0, '127.0.0.1')
-  await once(socket, 'listening')
-  const { port } = socket.address()
-  socket.close()
-  return port
+  for (;;) {
+    const socket = createSocket('udp4').bind(randomInt(20_000, 32_000), '127.0.0.1')
+    const isFree = await once(socket, 'listening').then(
+      () => true,
+      () => false,
+    )
+    const port = isFree ? socket.address().port : undefined
+    if (isFree) await once(socket.close(), 'close')
+    if (port !== undefined) return port
+  }
 }
 
 /**
