@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { type ErrorCode, exitCode } from './errors.ts'
 
-const PATH = /^[a-z]\w{0,63}(\.[a-z]\w{0,63}){0,4}$/i
+/** Path of a field of an answer: `outcome.state`. */
+export const FieldPath = z.string().regex(/^[a-z]\w{0,63}(\.[a-z]\w{0,63}){0,4}$/i)
 /** Exit code of an outcome that is still open (sysexits.h, EX_TEMPFAIL). */
 const OPEN_EXIT = 75
 
@@ -10,8 +11,8 @@ const OPEN_EXIT = 75
  * answer of an operation without a rule informs, and has succeeded by arriving.
  */
 export const SuccessRule = z.object({
-  /** Path of the field: `outcome.state`. The value of a list is its length. */
-  field: z.string().regex(PATH),
+  /** Path of the field. The value of a list is its length. */
+  field: FieldPath,
   /**
    * Exit code of each value: 0 for a success, 75 while the outcome is open, others for failures. `*`
    * stands for all other values, which are failures (70) without it.
@@ -23,8 +24,8 @@ export const SuccessRule = z.object({
   later: z
     .object({
       operation: z.string(),
-      input: z.record(z.string(), z.string().regex(PATH)),
-      field: z.string().regex(PATH),
+      input: z.record(z.string(), FieldPath),
+      field: FieldPath,
     })
     .exactOptional(),
 })

@@ -3,47 +3,75 @@ import { formatUnits } from '../../shared/print-units.ts'
 import { onStopSignals } from '../../shared/stop-signals.ts'
 import { judgeAnswer } from '../../shared/success-rule.ts'
 import { escapeHidden, escapeHiddenInText } from '../../shared/visible.ts'
+import { answerStep } from './answer-step.ts'
 import { type ApiCall, TextAnswer } from './api.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
 import { followWork } from './follow.ts'
-import { approvalStep, decisionStep, declaredStep, outcomeStep } from './next-step.ts'
+import {
+  type GateAnswer,
+  isPending,
+  type KindFacts,
+  type KnownAnswer,
+  knownAnswer,
+  requestIdOf,
+} from './known-answer.ts'
+import { declaredStep } from './next-step.ts'
 import { readableAnswer } from './readable-answer.ts'
 import { sendWithKey } from './send-with-key.ts'
+import type { SentCommand } from './sent-command.ts'
 import type { OpenSession } from './session.ts'
 import { findUnconfirmed } from './unconfirmed.ts'
 
-type AnswerFacts = Pick<DescribedOperation, 'success' | 'units' | 'isText' | 'next'>
+type AnswerFacts = Pick<
+  DescribedOperation,
+  'success' | 'units' | 'isText' | 'next' | 'isEmergency'
+> &
+  KindFacts
 
 /** Sends a call with `send`, prints the answer and sets the exit code. */
 export const answerCall = async (
   session: OpenSession,
   call: ApiCall,
-  { success, units, isText, next }: AnswerFacts,
+  operation: AnswerFacts,
   wait: boolean,
   send: (call: ApiCall) => Promise<unknown> = session.api.call,
 ): Promise<void> => {
   const { api, format, isTerminal, print, settings } = session
+  const { success, isText, next, isEmergency } = operation
   if (isText) return writeParts(session, call)
-  const answer = await sendWithKey(session, call, send)
+  const answer = await sendWithKey(session, call, send, isEmergency)
   if (answer instanceof TextAnswer) return writeText(session, answer)
-  const end = wait ? await followAnswer(session, answer as PrintableRows, call.path) : undefined
+  const known = knownAnswer(answer, operation)
+  const end = wait ? await followAnswer(session, known) : undefined
   const shown = end?.answer ?? (answer as PrintableRows)
+  const last = end === undefined ? known : endOf(known, end.answer)
   const none = format === 'text' && isTerminal ? describeEmptyList(shown) : undefined
-  if (none === undefined) print(presentAnswer(shown, session, units))
+  if (none === undefined) print(presentAnswer(shown, session, operation))
   else session.write(none)
-  const unconfirmed = await findUnconfirmed(api, call, shown)
+  const unconfirmed = await findUnconfirmed(api, last)
   if (unconfirmed !== undefined) throw unconfirmed
-  const step =
-    end?.hint ??
-    outcomeStep(shown) ??
-    requestStep(shown, call) ??
-    declaredStep(shown, settings.url, next)
+  const step = end?.hint ?? answerStep(last, call.method) ?? declaredStep(shown, settings.url, next)
   if (step !== undefined && format === 'text') session.hint(step)
-  if (wait && end === undefined && isPending(answer)) throw waitsForPeople(answer)
-  const judged = end === undefined ? answer : resultOf(end.answer)
-  process.exitCode = exitOf(judged, success) || (end?.exit ?? 0)
+  if (wait && isPending(known)) throw waitsForPeople(known.value)
+  process.exitCode = exitOf(judgedPart(known, answer, end), success) || (end?.exit ?? 0)
 }
+
+/** Part of an answer that success rules apply to: of work, only the result of a finished task. */
+const judgedPart = (
+  known: KnownAnswer,
+  answer: unknown,
+  end: { answer: object } | undefined,
+): unknown => {
+  if (known.kind === 'begun_task') return (end?.answer as { result?: unknown } | undefined)?.result
+  return end === undefined ? answer : undefined
+}
+
+/** Kind of the answer after a wait: a command stays one, other work has ended. */
+const endOf = (known: KnownAnswer, answer: PrintableRows): KnownAnswer =>
+  known.kind === 'command' || known.kind === 'device_command'
+    ? { kind: known.kind, value: answer as unknown as SentCommand }
+    : { kind: 'other' }
 
 /** Members of an answer that say nothing where its list is empty. */
 const SILENT: readonly unknown[] = [null, false, 0, 'empty', 'live']
@@ -61,63 +89,35 @@ const describeEmptyList = (answer: object): string | undefined => {
 export const presentAnswer = (
   answer: PrintableRows,
   { format }: Pick<OpenSession, 'format'>,
-  units: DescribedOperation['units'],
-): PrintableRows =>
-  format === 'text'
-    ? (formatUnits(readableAnswer(omitHint(answer)), units) as PrintableRows)
-    : answer
+  operation: KindFacts & Pick<DescribedOperation, 'units'>,
+): PrintableRows => {
+  if (format !== 'text') return answer
+  const known = knownAnswer(answer, operation)
+  const shown = isPending(known) ? omitHint(known.value) : answer
+  return formatUnits(readableAnswer(shown), operation.units) as PrintableRows
+}
 
 /** The hint of a request that nobody can approve is the next step, and printed as such. */
-const omitHint = (answer: PrintableRows): unknown => {
-  if (!isPending(answer)) return answer
-  const { hint: _hint, ...others } = answer as PendingAnswer & { hint?: unknown }
-  return others
-}
-
-/** Result of a task; undefined for other work. */
-const resultOf = (answer: object): unknown => (answer as { result?: unknown }).result
-
-interface PendingAnswer {
-  request_id?: string | null
-  id?: string
-}
-
-/** True for a pending gate request; other answers can be pending too. */
-const isPending = (answer: unknown): answer is PendingAnswer => {
-  const { status, plan_hash } = answer as { status?: unknown; plan_hash?: unknown }
-  return status === 'pending' && typeof plan_hash === 'string'
-}
-
-/** Suggestion after a gate request: the line to approve it, or the way on once it is approved. */
-const requestStep = (answer: unknown, { method }: ApiCall): string | undefined => {
-  const { requester, requester_id, state, subject, votes } = answer as Record<string, unknown>
-  if (state === 'approved' && typeof subject === 'string' && subject.startsWith('shoal:'))
-    return `approved: ${escapeHidden(String(requester ?? requester_id))} carries it out by repeating the same call`
-  if (!isPending(answer)) return undefined
-  const request = answer.request_id ?? answer.id
-  if (request == null) return undefined
-  if (method === 'POST') return approvalStep(request)
-  return Array.isArray(votes) ? decisionStep(request) : undefined
-}
+const omitHint = ({ hint: _hint, ...request }: GateAnswer): unknown => request
 
 /**
  * Error for an approval that takes longer than the wait: a script must not continue as if approved.
  */
-const waitsForPeople = ({ request_id, id }: PendingAnswer): GuidedError => {
-  const request = request_id ?? id
+const waitsForPeople = (request: GateAnswer): GuidedError => {
+  const id = requestIdOf(request)
   return new GuidedError(
     'client_closed',
     'the request waits for approval, and --wait does not wait for approvals',
-    request === undefined
+    id === undefined
       ? 'shoal gates requests lists the pending requests'
-      : `shoal gates show ${escapeHidden(request)} shows its state`,
+      : `shoal gates show ${escapeHidden(id)} shows its state`,
   )
 }
 
-const followAnswer = (session: OpenSession, answer: PrintableRows, path: string) => {
+const followAnswer = (session: OpenSession, known: KnownAnswer) => {
   const left = new AbortController()
   onStopSignals({ names: ['SIGINT', 'SIGTERM'], onFirst: () => left.abort() })
-  return followWork(session, answer, { path, signal: left.signal })
+  return followWork(session, known, { signal: left.signal })
 }
 
 /** Media types that are JSON per line and are passed through unchanged. */
@@ -152,12 +152,8 @@ const writeParts = async (
 
 const onScreen = (text: string): string => escapeHiddenInText(text.replaceAll('\r\n', '\n'))
 
-/** Exit code for an answer, or for the result of a task; `pending` is not a success. */
+/** Exit code for an answer by the rules of its operation; `pending` is not a success. */
 const exitOf = (answer: unknown, success: DescribedOperation['success']): number => {
-  if (answer === undefined || answer === null || isBegun(answer)) return 0
+  if (answer === undefined || answer === null) return 0
   return success.map(rule => judgeAnswer(answer, rule).exit).find(exit => exit !== 0) ?? 0
 }
-
-/** True for the id of a task that goes on: nothing is known of its outcome. */
-const isBegun = (answer: unknown): boolean =>
-  typeof (answer as { task_id?: unknown }).task_id === 'string'

@@ -1,6 +1,8 @@
 import * as z from 'zod'
+import { AnswerRule } from '../../shared/answer-rule.ts'
 import { ShoalError } from '../../shared/errors.ts'
 import { SuccessRule } from '../../shared/success-rule.ts'
+import { olderDeclaration } from './known-answer.ts'
 
 /** A word of a command. The document comes over the network and is shown on a terminal. */
 const Word = z.string().regex(/^[a-z0-9][\w-]{0,63}$/i)
@@ -56,6 +58,9 @@ const Described = z.object({
   'x-shoal-effect': z.string().optional(),
   'x-shoal-mode': z.string().optional(),
   'x-shoal-success': SuccessRule.optional(),
+  // a kind that only a newer program knows is none here
+  'x-shoal-answer': AnswerRule.optional().catch(undefined),
+  'x-shoal-emergency': z.boolean().optional(),
   'x-shoal-next': z.string().max(500).optional(),
   'x-shoal-cli': z.object({
     group: Word,
@@ -106,6 +111,12 @@ export interface DescribedOperation {
   needsCallKey: boolean
   /** Rules for the answer; the exit code is that of the first one that it does not meet. */
   success: readonly SuccessRule[]
+  /** Kind of the answer, for what follows it. */
+  answers: AnswerRule | undefined
+  /** True for a call that may answer with a pending request at a gate. */
+  isGated: boolean
+  /** True for a call that brings devices to rest. */
+  isEmergency: boolean
   /** Line to show after the answer, with places `{name}` for its fields. */
   next?: string | undefined
   /** The field that is the text of a file, named by the last argument. */
@@ -140,6 +151,7 @@ const operationOf = (
   const { summary, parameters, requestBody, 'x-shoal-cli': cli, 'x-shoal-mode': mode } = described
   const { schema: body, example } = requestBody?.content['application/json'] ?? {}
   const query = parameters.filter(parameter => parameter.in === 'query')
+  const older = olderDeclaration(method.toUpperCase(), path)
   return {
     method: method.toUpperCase(),
     path,
@@ -154,6 +166,9 @@ const operationOf = (
     pairs: cli.pairs,
     needsCallKey: parameters.some(parameter => parameter['x-shoal-needed'] === true),
     success: [cli.exit, described['x-shoal-success']].filter(rule => rule !== undefined),
+    answers: described['x-shoal-answer'] ?? older.answers,
+    isGated: described['x-shoal-effect'] === 'gated',
+    isEmergency: described['x-shoal-emergency'] ?? older.isEmergency,
     next: described['x-shoal-next'],
     file: cli.file,
     units: cli.units,

@@ -7,8 +7,9 @@ import type { Wait } from '../../shared/wait.ts'
 import { addPursuit } from './add-pursuit.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
+import type { KnownAnswer, ModelAnswer } from './known-answer.ts'
 import { pullPursuit } from './pull-pursuit.ts'
-import { exitOfCommand, isSentCommand, type SentCommand, waitForCommand } from './sent-command.ts'
+import { exitOfCommand, type SentCommand, waitForCommand } from './sent-command.ts'
 import type { OpenSession } from './session.ts'
 
 /** Work that continues after the answer and can be waited for. */
@@ -39,33 +40,25 @@ interface Followed {
 }
 
 const LOOK_MS = 1000
-/** Calls that end with a loaded model; `unload` and `unpin` end with their command. */
-const LOADS_MODEL = /\/models\/[^/]+\/(load|pin)$/
 
-/** Calls that download the weights of a model; people wait for these unless they say otherwise. */
-const PULLS_MODEL = /^\/v1\/catalogue\/[^/]+\/pull$/
+/** Answers for which people wait unless they say otherwise. */
+const AWAITED = ['model_add', 'model_pull']
 
-/** Calls that give cells a model or another id for one; people wait for the first state of it. */
-const ADDS_MODEL = /^\/v1\/catalogue(\/[^/]+\/alias)?$/
+/** Answers after which a wait is short, or waits for people. */
+const ENDED = ['estop', 'gate_request', 'model_command']
 
 /** Tells whether a command waits unless `--no-wait` is given. */
-export const waitsByDefault = ({ method, path }: DescribedOperation): boolean =>
-  method !== 'GET' && (PULLS_MODEL.test(path) || ADDS_MODEL.test(path))
-
-/** Calls that send a command to a cell or a device. */
-const COMMANDS = /^\/v1\/(cells|devices)\/\{\w+\}\/(commands|stop|hold|land)$/
+export const waitsByDefault = ({ answers }: Pick<DescribedOperation, 'answers'>): boolean =>
+  answers !== undefined && AWAITED.includes(answers.kind)
 
 /** True for operations that may take long: tasks, commands to cells, and loading of models. */
-export const mayTakeLong = ({ mode, method, path }: DescribedOperation): boolean =>
-  mode === 'task' ||
-  (method === 'GET' && /^\/v1\/tasks\/\{\w+\}$/.test(path)) ||
-  (method === 'POST' && COMMANDS.test(path)) ||
-  (method === 'GET' && /^\/v1\/commands\/\{\w+\}$/.test(path)) ||
-  LOADS_MODEL.test(path)
+export const mayTakeLong = ({
+  mode,
+  answers,
+}: Pick<DescribedOperation, 'answers' | 'mode'>): boolean =>
+  mode === 'task' || (answers !== undefined && !ENDED.includes(answers.kind))
 
 interface FollowOptions {
-  /** Path of the call. */
-  path: string
   signal: AbortSignal
   wait?: Wait
   /** Monotonic clock in milliseconds. */
@@ -80,10 +73,10 @@ type Follower = Pick<OpenSession, 'api' | 'progress'>
  */
 export const followWork = async (
   session: Follower,
-  answer: PrintableRows,
-  { path, signal, wait, nowMs }: FollowOptions,
+  known: KnownAnswer,
+  { signal, wait, nowMs }: FollowOptions,
 ): Promise<Followed | undefined> => {
-  const pursuit = pursuitOf(session, answer as Record<string, unknown>, path)
+  const pursuit = pursuitOf(session, known)
   if (pursuit === undefined) return undefined
   const look = async (waitedMs: number): Promise<Followed | undefined> => {
     const { exit, text, percent, answer, hint } = await pursuit.look(waitedMs)
@@ -104,44 +97,33 @@ export const followWork = async (
 const describeRunning = ({ name, later }: Pursuit): ShoalError =>
   new GuidedError('client_closed', `${name} goes on`, `check later with: ${later}`)
 
-const pursuitOf = (
+const pursuitOf = (session: Follower, known: KnownAnswer): Pursuit | undefined => {
+  switch (known.kind) {
+    case 'model_pull':
+      return pullPursuit(session, known.value)
+    case 'model_add':
+      return addPursuit(session, known.value)
+    case 'begun_task':
+      return taskPursuit(session, known.value.task_id)
+    case 'task':
+      return taskPursuit(session, known.value.id)
+    case 'command':
+    case 'device_command':
+      return commandPursuit(session, known.value)
+    case 'model_command':
+      return modelCommandPursuit(session, known.value)
+    case 'model_load':
+      return known.value.state === 'ready' ? undefined : modelPursuit(session, known.value)
+    default:
+      return undefined
+  }
+}
+
+const modelCommandPursuit = (
   session: Follower,
-  answer: Record<string, unknown>,
-  path: string,
-): Pursuit | undefined => {
-  const { task_id, id, state } = answer
-  if (PULLS_MODEL.test(path)) return pullPursuit(session, answer)
-  if (ADDS_MODEL.test(path) && 'origin' in answer) return addPursuit(session, answer)
-  if (typeof task_id === 'string') return taskPursuit(session, task_id)
-  if (isSentCommand(answer)) return commandPursuit(session, answer)
-  if (typeof id === 'string' && typeof state === 'string' && 'result' in answer)
-    return taskPursuit(session, id)
-  return isModelAnswer(answer) ? modelAnswerPursuit(session, answer, path) : undefined
-}
-
-/** Answer of `cells load`, `pin`, `unload` and `unpin`. */
-interface ModelAnswer {
-  cell_id: string
-  model: string
-  state: string | null
-  command_id: string
-  command_state: string
-}
-
-const isModelAnswer = (answer: object): answer is ModelAnswer => {
-  const { cell_id, model, command_id } = answer as Partial<ModelAnswer>
-  return [cell_id, model, command_id].every(value => typeof value === 'string')
-}
-
-const modelAnswerPursuit = (
-  session: Follower,
-  { cell_id, model, state, command_id, command_state }: ModelAnswer,
-  path: string,
-): Pursuit | undefined => {
-  if (LOADS_MODEL.test(path))
-    return state === 'ready' ? undefined : modelPursuit(session, cell_id, model)
-  return isOpenState(command_state) ? commandPursuit(session, { id: command_id }) : undefined
-}
+  { command_id, command_state }: ModelAnswer,
+): Pursuit | undefined =>
+  isOpenState(command_state) ? commandPursuit(session, { id: command_id }) : undefined
 
 interface TaskView {
   state: string
@@ -210,7 +192,10 @@ const LOST = ['dead', 'stopped', 'revoked', 'quarantined']
 /** Time in which a reading may still show a failure from before the call: one arrives every few seconds. */
 const OLD_MS = 15_000
 
-const modelPursuit = ({ api }: Follower, cellId: string, model: string): Pursuit => {
+const modelPursuit = (
+  { api }: Follower,
+  { cell_id: cellId, model }: Pick<ModelAnswer, 'cell_id' | 'model'>,
+): Pursuit => {
   let began = false
   return {
     name: `${escapeHidden(model)} on ${escapeHidden(cellId)}`,

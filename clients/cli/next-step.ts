@@ -2,7 +2,6 @@ import { ERROR_REASONS, type ErrorReason } from '../../shared/error-reasons.ts'
 import type { ErrorCode, ShoalError } from '../../shared/errors.ts'
 import { valueAt } from '../../shared/success-rule.ts'
 import { escapeHidden } from '../../shared/visible.ts'
-import { exitOfCommand, isSentCommand, type SentCommand, waitForCommand } from './sent-command.ts'
 import type { CliSettings } from './settings.ts'
 import { isUnbelieved, NotCoordinator, reasonCode } from './unreachable.ts'
 
@@ -71,32 +70,6 @@ const reasonStep = (reason: ErrorReason, next: string | undefined): string | und
   return next === undefined ? advice : advice && `${advice}: ${escapeHidden(next)}`
 }
 
-/** Suggestion for a request that waits for approval. */
-export const approvalStep = (requestId: string): string =>
-  `another person approves it with: shoal gates approve ${escapeHidden(requestId)}`
-
-/** Suggestion for a person who reads a request that waits. */
-export const decisionStep = (requestId: string): string =>
-  `${approvalStep(requestId)}
-or rejects it with: shoal gates reject ${escapeHidden(requestId)} --reason …`
-
-/** Suggestion after an answer that needs a further step; undefined after any other. */
-export const outcomeStep = (answer: unknown): string | undefined => {
-  if (isSentCommand(answer)) return commandStep(answer)
-  if (isBegunTask(answer))
-    return `shoal tasks show ${escapeHidden(answer.task_id)} --wait waits for the outcome`
-  const { status, request_id, next, hint } = (answer ?? {}) as Record<string, unknown>
-  if (status === 'pending' && typeof hint === 'string') return escapeHidden(hint)
-  const isWaiting = status === 'pending' && typeof next === 'string' && next.startsWith('once ')
-  return isWaiting && typeof request_id === 'string' ? approvalStep(request_id) : undefined
-}
-
-/** True for the answer of an operation that goes on in the background; others have more members. */
-const isBegunTask = (answer: unknown): answer is { task_id: string } => {
-  const { task_id, ...others } = (answer ?? {}) as Record<string, unknown>
-  return typeof task_id === 'string' && Object.keys(others).length === 0
-}
-
 /**
  * The line that an operation declares for its answer, with the answer's fields in their places;
  * undefined where a field is missing.
@@ -124,18 +97,6 @@ const PLACE = /\{(\w+)\}/g
 const namesIn = (line: string): string[] => [...line.matchAll(PLACE)].map(([, name = '']) => name)
 
 export const isLoopback = (host: string): boolean => /^(localhost|127\.[\d.]+|\[::1\])$/.test(host)
-
-const commandStep = (command: SentCommand): string | undefined => {
-  const steps = [
-    ...(command.mode === 'dry' ? [DRY] : []),
-    ...(exitOfCommand(command) === undefined
-      ? [`${waitForCommand(command)} waits for the outcome`]
-      : []),
-  ]
-  return steps.length === 0 ? undefined : steps.join('\n')
-}
-
-const DRY = 'mode dry: the cell only validates the command; --mode live carries it out'
 
 const reach = (error: ShoalError, { url, urlFrom }: SettingsInUse): string => {
   const own = isMeantForField(url, urlFrom) ? 'for a field called url write --input-url; ' : ''

@@ -1,3 +1,4 @@
+import { OWN_SUBJECT } from './answer-step.ts'
 import { arrangeEntity, isEntity, summarizeEntity } from './entity-rows.ts'
 import { arrangePlan, arrangeWith, isRow, namesOf, showExactly } from './exact-plan.ts'
 import { describeParameters, isParameterSchema } from './parameter-schema.ts'
@@ -39,7 +40,7 @@ const showList = (name: string, list: readonly unknown[]): unknown => {
  */
 export const readableRequest = (request: Row): Row => {
   const { plan_text, evidence_text, subject } = request
-  if (typeof subject !== 'string' || !subject.startsWith('shoal:')) return request
+  if (typeof subject !== 'string' || !subject.startsWith(OWN_SUBJECT)) return request
   const plan = parse(plan_text)
   if (!isRow(plan)) return request
   const names = namesOf(plan)

@@ -116,10 +116,10 @@ const idsIn = (answer: unknown, names: readonly string[]): Record<string, string
 const readableRows = (
   answer: unknown,
   session: OpenSession,
-  { units }: DescribedOperation,
+  operation: DescribedOperation,
 ): PrintableRows => {
   if (answer instanceof TextAnswer) throw createUnwatchableError()
-  return presentAnswer(answer as PrintableRows, session, units)
+  return presentAnswer(answer as PrintableRows, session, operation)
 }
 
 const createUnwatchableError = (): GuidedError =>

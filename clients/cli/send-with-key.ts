@@ -2,7 +2,7 @@ import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
 import type { ApiCall } from './api.ts'
 import { showWhile } from './progress.ts'
 import type { OpenSession } from './session.ts'
-import { describeLateStop } from './unconfirmed.ts'
+import { LATE_STOP } from './unconfirmed.ts'
 
 /** Time after which a person learns of a late answer, which may be lost. */
 const LATE_AFTER_MS = 2000
@@ -27,9 +27,10 @@ export const sendWithKey = async (
   { format, progress, settings, hint }: OpenSession,
   call: ApiCall,
   send: (call: ApiCall) => Promise<unknown>,
+  isEmergency: boolean,
 ): Promise<unknown> => {
   const text = `waiting for ${settings.url}`
-  const note = describeLateStop(call) ?? describeKey(call)
+  const note = isEmergency ? LATE_STOP : describeKey(call)
   if (note === undefined || format !== 'text') return showWhile(progress, text, send(call))
   let isShown = false
   const showNote = (): void => {

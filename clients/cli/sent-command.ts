@@ -11,11 +11,6 @@ export interface SentCommand {
   progress: { percent: number | null } | null
 }
 
-export const isSentCommand = (answer: unknown): answer is SentCommand => {
-  const { id, verb, state } = (answer ?? {}) as Partial<SentCommand>
-  return typeof id === 'string' && typeof verb === 'string' && typeof state === 'string'
-}
-
 /** Exit code of a command that has ended; undefined while its outcome is open. */
 export const exitOfCommand = (command: SentCommand): number | undefined => {
   if (isOpenState(command.state)) return undefined

@@ -1,21 +1,12 @@
 import type { ErrorCode } from '../../shared/errors.ts'
 import { escapeHidden } from '../../shared/visible.ts'
-import type { Api, ApiCall } from './api.ts'
+import type { Api } from './api.ts'
 import { GuidedError } from './describe-failure.ts'
-import { commandError, isSentCommand, type SentCommand, waitForCommand } from './sent-command.ts'
-
-/** Calls that carry out a command of a device and answer at its end. */
-const DEVICE_COMMANDS = /^\/v1\/(devices\/[^/]+\/(commands|stop|hold|land)|skills\/device-command)$/
+import type { Estop, KnownAnswer } from './known-answer.ts'
+import { commandError, type SentCommand, waitForCommand } from './sent-command.ts'
 
 /** Commands that bring a device to rest. */
 const STOPS = ['stop', 'hold', 'land']
-
-/** Calls that bring devices to rest. */
-const STOP_CALLS = /^\/v1\/(devices\/[^/]+\/(stop|hold|land)|estop)$/
-
-/** Warning for a call that brings devices to rest and has no answer yet; undefined for other calls. */
-export const describeLateStop = ({ path }: Pick<ApiCall, 'path'>): string | undefined =>
-  STOP_CALLS.test(path) ? `NOT confirmed yet: ${OWN_STOP}` : undefined
 
 interface CellFacts {
   name: string
@@ -28,15 +19,11 @@ interface CellFacts {
  */
 export const findUnconfirmed = async (
   api: Pick<Api, 'get'>,
-  { method, path }: Pick<ApiCall, 'method' | 'path'>,
-  answer: unknown,
+  known: KnownAnswer,
 ): Promise<GuidedError | undefined> => {
-  if (method !== 'POST') return undefined
-  if (isEstop(answer)) return describeEstop(answer)
-  const { outcome } = (answer ?? {}) as { outcome?: unknown }
-  const command = isSentCommand(answer) ? answer : outcome
-  if (!DEVICE_COMMANDS.test(path) || !isSentCommand(command)) return undefined
-  return command.state === 'succeeded' ? undefined : describeCommand(api, command)
+  if (known.kind === 'estop') return describeEstop(known.value)
+  if (known.kind !== 'device_command') return undefined
+  return known.value.state === 'succeeded' ? undefined : describeCommand(api, known.value)
 }
 
 type DeviceCommand = SentCommand & {
@@ -91,6 +78,9 @@ const describeLateDelivery = ({ expires_at }: DeviceCommand): string => {
 const OWN_STOP =
   'the device may still move: use its own emergency stop, or run on the machine of the cell: shoald estop'
 
+/** Warning for a call that brings devices to rest and has no answer yet. */
+export const LATE_STOP = `NOT confirmed yet: ${OWN_STOP}`
+
 /** Name of a cell and whether it is connected; its id where the coordinator does not say. */
 const factsOf = async (api: Pick<Api, 'get'>, cellId: string): Promise<CellFacts> => {
   const path = `/v1/cells/${encodeURIComponent(cellId)}`
@@ -100,29 +90,6 @@ const factsOf = async (api: Pick<Api, 'get'>, cellId: string): Promise<CellFacts
 }
 
 const AWAY = ['dead', 'stopped', 'suspect', 'unknown']
-
-interface Estop {
-  estop_id: string
-  released_at: string | null
-  /** Further stops of the same call; absent in the answer of a release. */
-  also?: Estop[]
-  cells: {
-    missing: {
-      cell_id: string
-      name: string | null
-      is_connected: boolean
-      is_supported: boolean
-    }[]
-  }
-}
-
-const isEstop = (answer: unknown): answer is Estop => {
-  const { estop_id, cells } = (answer ?? {}) as {
-    estop_id?: unknown
-    cells?: { missing?: unknown }
-  }
-  return typeof estop_id === 'string' && Array.isArray(cells?.missing)
-}
 
 /** Most cells that an error names. */
 const MAX_NAMED = 10

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { AnswerRule } from '../../../shared/answer-rule.ts'
 import type { ErrorReason } from '../../../shared/error-reasons.ts'
 import type { SizeUnit } from '../../../shared/probes/units.ts'
 import type { SuccessRule } from '../../../shared/success-rule.ts'
@@ -119,6 +120,8 @@ export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.Zo
    * command line, flows, conversations, sessions, tasks and tools. Absent for an answer that informs.
    */
   success?: SuccessRule
+  /** Kind of the answer, where clients have a way of their own to go on after it. */
+  answers?: AnswerRule
   /**
    * Line that tells a person how to go on after an answer. `{name}` takes a field of the answer, which
    * must have them all, and `{url}` the address of the coordinator.

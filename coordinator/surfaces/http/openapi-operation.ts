@@ -76,6 +76,8 @@ const describeOperation = (operation: Operation, route: DocumentedRoute): OpenAp
     'x-shoal-effect': operation.effect,
     ...(operation.mode === undefined ? {} : { 'x-shoal-mode': operation.mode }),
     ...(operation.success === undefined ? {} : { 'x-shoal-success': operation.success }),
+    ...(operation.answers === undefined ? {} : { 'x-shoal-answer': operation.answers }),
+    ...(operation.isEmergency === true && { 'x-shoal-emergency': true }),
     ...(operation.next === undefined ? {} : { 'x-shoal-next': operation.next }),
     ...reasonsOf(operation),
     'x-shoal-cli': {

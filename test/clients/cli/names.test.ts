@@ -210,7 +210,7 @@ t.test('of the fields of a body, only the refused one is looked up', async t => 
   const { run, calls } = await scene(t)
   t.match(await run('cells label arm --name rover'), { code: 0, err: `arm is ${ARM}\n` })
   t.match(calls().at(-1), { path: `/v1/cells/${ARM}/label`, body: { name: 'rover' } })
-  const added = await run('models add --model rover --on rover --on desk')
+  const added = await run('models add --model rover --on rover --on desk --no-wait')
   t.match(added, { code: 0, err: `rover is ${ROVER}\ndesk is ${DESK}\n` })
   t.match(calls().at(-1)?.body, { model: 'rover', on: [ROVER, DESK] })
 })

@@ -4,6 +4,7 @@ import { answerCall } from '../../../clients/cli/answer-call.ts'
 import { readableAnswer } from '../../../clients/cli/readable-answer.ts'
 import type { OpenSession } from '../../../clients/cli/session.ts'
 import { formatOutput, type PrintableRows } from '../../../shared/print.ts'
+import { informingOperation } from '../../support/described-operation.ts'
 
 const plan = {
   cells: [
@@ -162,7 +163,7 @@ t.test('a request is followed by the line to approve it, and then by the way on'
       print: () => {},
       hint: (text: string) => hints.push(text),
     }
-    const operation = { success: [], units: {}, isText: false }
+    const operation = { ...informingOperation, answers: { kind: 'gate_request' as const } }
     await answerCall(session as unknown as OpenSession, { method, path: '/' }, operation, false)
     return hints
   }

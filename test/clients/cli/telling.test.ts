@@ -6,10 +6,12 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import t from 'tap'
 import { describeFailure } from '../../../clients/cli/describe-failure.ts'
+import { olderDeclaration } from '../../../clients/cli/known-answer.ts'
 import { nextStep } from '../../../clients/cli/next-step.ts'
 import { createCoordinatorUnreachableError } from '../../../clients/cli/unreachable.ts'
 import { createTokenViews } from '../../../coordinator/fleet/enrolment/open.ts'
 import { operations } from '../../../coordinator/surfaces/catalogue/operations.ts'
+import { skills } from '../../../coordinator/surfaces/catalogue/skills.ts'
 import { openApi } from '../../../coordinator/surfaces/http/openapi.ts'
 import type { ErrorReason } from '../../../shared/error-reasons.ts'
 import {
@@ -391,12 +393,14 @@ t.test('a conflict suggests the show command of the group', async t => {
   t.equal(await readErrorText('things', 'ask'), 'shoal: it is in use (conflict)\n')
 })
 
+const GATE_REQUEST = { 'x-shoal-answer': { kind: 'gate_request' } }
+
 t.test('a key that waits for approval or was shown names what to do', async t => {
   const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
   const document = createApiDocument([
     ['POST', '/v1/keys/requests/{request_id}/reveal', { group: 'keys', verb: 'reveal' }],
-    ['POST', '/v1/keys', { group: 'keys', verb: 'request' }],
-    ['POST', '/v1/gates', { group: 'checks', verb: 'request' }],
+    ['POST', '/v1/keys', { group: 'keys', verb: 'request' }, { 'x-shoal-effect': 'gated' }],
+    ['POST', '/v1/gates', { group: 'checks', verb: 'request' }, GATE_REQUEST],
     ['GET', '/v1/gates/shown', { group: 'checks', verb: 'show' }],
   ])
   let state = 'pending'
@@ -547,6 +551,20 @@ t.test('commands of the groups swarm and mqtt send what their arguments say', as
     t.equal((await shoal(env, line.split(' '))).code, 64, line)
 })
 
+t.test('beside a coordinator without declared answers, calls are known by their paths', t => {
+  const older = [...operations, ...skills].map(operation => ({
+    operation,
+    ...olderDeclaration(operation.method, operation.path),
+  }))
+  const known = older.filter(({ answers, isEmergency }) => answers !== undefined || isEmergency)
+  t.equal(known.length, 19)
+  for (const { operation, answers, isEmergency } of known) {
+    t.strictSame(answers, operation.answers, operation.id)
+    t.equal(isEmergency, operation.isEmergency === true, operation.id)
+  }
+  t.end()
+})
+
 t.test('a list of modules or keys is written as words', async t => {
   const named = new Set(['discovery-run', 'discovery-split'])
   const routes = operations
@@ -555,9 +573,7 @@ t.test('a list of modules or keys is written as words', async t => {
   const document = await openApi(routes, 'http://127.0.0.1')
   const { url, asked } = await fakeCoordinator(t, ({ path }) => [
     200,
-    path === '/v1/openapi.json'
-      ? document
-      : { data_state: 'empty', state: 'reached', outcome: 'complete' },
+    path === '/v1/openapi.json' ? document : { task_id: 'task_1' },
   ])
   const env = { HOME: await temporaryFolder(t), SHOAL_URL: url, SHOAL_KEY: 'k' }
   const scan = await shoal(env, ['discover', 'scan', 'network-map', 'mdns-scan'])

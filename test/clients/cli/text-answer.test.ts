@@ -2,6 +2,7 @@ import t from 'tap'
 import { answerCall } from '../../../clients/cli/answer-call.ts'
 import { TextAnswer } from '../../../clients/cli/api.ts'
 import type { OpenSession } from '../../../clients/cli/session.ts'
+import { informingOperation } from '../../support/described-operation.ts'
 
 /** Text with control characters, with which a cell could steer a terminal. */
 const TEXT = 'up 1\r\n# \u001b]0;title\u0007 \u009b2J\u202eleft\n'
@@ -19,12 +20,7 @@ const printAnswer = async (isTerminal: boolean): Promise<string> => {
     isTerminal,
   }
   const call = { method: 'GET', path: '/v1/cells/a/metrics' }
-  await answerCall(
-    session as unknown as OpenSession,
-    call,
-    { success: [], units: {}, isText: false },
-    false,
-  )
+  await answerCall(session as unknown as OpenSession, call, informingOperation, false)
   return text
 }
 

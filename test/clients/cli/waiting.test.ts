@@ -2,13 +2,14 @@ import { mock } from 'node:test'
 import t from 'tap'
 import { answerCall } from '../../../clients/cli/answer-call.ts'
 import { followWork, mayTakeLong } from '../../../clients/cli/follow.ts'
+import { type KnownAnswer, knownAnswer } from '../../../clients/cli/known-answer.ts'
 import { createProgress, showWhile } from '../../../clients/cli/progress.ts'
 import { sendWithKey } from '../../../clients/cli/send-with-key.ts'
 import type { OpenSession } from '../../../clients/cli/session.ts'
 import { type ErrorCode, ShoalError } from '../../../shared/errors.ts'
 import { NOT_TAKEN_UP } from '../../../shared/not-taken-up.ts'
-import type { PrintableRows } from '../../../shared/print.ts'
 import { temporaryFolder } from '../../coordinator/kernel/store/temporary.ts'
+import { informingOperation, olderOperation } from '../../support/described-operation.ts'
 import { createApiDocument, fakeCoordinator } from '../../support/fake-coordinator.ts'
 import { hasPython, runInTerminal, SHOAL, shoal } from '../../support/shoal-program.ts'
 
@@ -63,7 +64,7 @@ const signal = new AbortController().signal
 const wait = async () => {}
 
 /** Follows what comes of an answer, when the server answers these one after the other. */
-const followAnswer = async (answer: PrintableRows, looks: object[], path = '/') => {
+const followAnswer = async (known: KnownAnswer, looks: object[]) => {
   const asked: string[] = []
   const shown: [string, number | null | undefined][] = []
   const api = {
@@ -73,7 +74,7 @@ const followAnswer = async (answer: PrintableRows, looks: object[], path = '/') 
     },
   } as never
   const progress = { ...idle, show: (text: string, at?: number | null) => shown.push([text, at]) }
-  return { end: await followWork({ api, progress }, answer, { path, signal, wait }), asked, shown }
+  return { end: await followWork({ api, progress }, known, { signal, wait }), asked, shown }
 }
 
 const task = (state: string, more: object = {}) => ({
@@ -85,8 +86,10 @@ const task = (state: string, more: object = {}) => ({
   ...more,
 })
 
+const begun: KnownAnswer = { kind: 'begun_task', value: { task_id: 't1' } }
+
 t.test('a task is followed to its end, which sets the exit code', async t => {
-  const { end, asked, shown } = await followAnswer({ task_id: 't1' }, [
+  const { end, asked, shown } = await followAnswer(begun, [
     task('submitted'),
     task('working', { message: 'half', details: { progress_percent: 50 } }),
     task('completed', { result: { a: 1 } }),
@@ -106,12 +109,8 @@ t.test('a task is followed to its end, which sets the exit code', async t => {
     ['auth-required', null, 75],
     ['input-required', null, 65],
   ] as const)
-    t.match(
-      (await followAnswer({ task_id: 't1' }, [task(state, { details })])).end,
-      { exit },
-      state,
-    )
-  const again = await followAnswer(task('working'), [task('completed')])
+    t.match((await followAnswer(begun, [task(state, { details })])).end, { exit }, state)
+  const again = await followAnswer({ kind: 'task', value: task('working') }, [task('completed')])
   t.match(again.end, { exit: 0 }, 'a task that is shown can be followed as well')
 })
 
@@ -124,7 +123,7 @@ t.test('a model is followed until it is loaded; an old failure is ignored', asyn
     command_state: 'succeeded',
   }
   const load = (looks: object[], more: object = {}) =>
-    followAnswer({ ...answer, ...more }, looks, '/v1/cells/c/models/m/load')
+    followAnswer({ kind: 'model_load', value: { ...answer, ...more } }, looks)
   const cell = (state: string, more: object = {}, presence = 'ready') => ({
     presence,
     engines: [
@@ -141,7 +140,13 @@ t.test('a model is followed until it is loaded; an old failure is ignored', asyn
   t.match((await load([cell('failed')])).end, { exit: 69 }, 'not for ever either')
   t.match((await load([cell('loading', {}, 'dead')])).end, { exit: 69 })
   t.equal((await load([{}], { state: 'ready' })).end, undefined)
-  t.equal((await followAnswer({ status: 'pending', request_id: 'r' }, [{}])).end, undefined)
+  const waits = { status: 'pending', request_id: 'r' }
+  const pending = knownAnswer(waits, {
+    answers: { kind: 'command' },
+    isGated: true,
+    mode: undefined,
+  })
+  t.equal((await followAnswer(pending, [{}])).end, undefined)
 })
 
 const command = (state: string, more: object = {}) => ({
@@ -153,8 +158,10 @@ const command = (state: string, more: object = {}) => ({
   ...more,
 })
 
+const sent: KnownAnswer = { kind: 'command', value: command('sent') }
+
 t.test('a command to a cell is followed to its outcome, which sets the exit code', async t => {
-  const { end, asked, shown } = await followAnswer(command('sent'), [
+  const { end, asked, shown } = await followAnswer(sent, [
     command('executing', { progress: { percent: 40, message: null } }),
     command('succeeded', { result: { moved: true } }),
   ])
@@ -162,16 +169,37 @@ t.test('a command to a cell is followed to its outcome, which sets the exit code
   t.strictSame(asked, Array(2).fill('/v1/commands/cmd_1'))
   t.strictSame(shown, [['command cmd_1: executing', 40]])
   const ends = ['failed', 'rejected', 'expired', 'unknown'].map(async state => {
-    const followed = await followAnswer(command('sent'), [command(state)])
+    const followed = await followAnswer(sent, [command(state)])
     return followed.end?.exit
   })
   t.strictSame(await Promise.all(ends), [70, 77, 69, 69])
 })
 
+t.test('the result of a command that was waited for is no verdict on it', async t => {
+  const before = process.exitCode
+  t.teardown(() => {
+    process.exitCode = before
+  })
+  const api = {
+    call: async () => command('sent'),
+    get: async () => command('succeeded', { result: { moved: true } }),
+  }
+  const session = {
+    ...{ api, format: 'json', progress: idle, settings: { url: 'http://127.0.0.1' } },
+    ...{ print: () => {}, hint: () => {} },
+  }
+  const answers = { kind: 'command' as const }
+  const success = [{ field: 'state', codes: { sent: 0, succeeded: 0, failed: 70 } }]
+  const call = { method: 'POST', path: '/v1/cells/c/commands' }
+  const operation = { ...informingOperation, answers, success }
+  await answerCall(session as unknown as OpenSession, call, operation, true)
+  t.equal(process.exitCode, 0)
+})
+
 t.test('an unload ends with its command, not with a loaded model', async t => {
   const answer = { cell_id: 'c', model: 'm', state: 'cold', command_id: 'cmd_1' }
   const unload = (command_state: string, looks: object[]) =>
-    followAnswer({ ...answer, command_state }, looks, '/v1/cells/c/models/m/unload')
+    followAnswer({ kind: 'model_command', value: { ...answer, command_state } }, looks)
   t.equal((await unload('succeeded', [{}])).end, undefined)
   const late = await unload('sent', [command('executing'), command('failed')])
   t.match(late.end, { exit: 70 })
@@ -179,7 +207,11 @@ t.test('an unload ends with its command, not with a loaded model', async t => {
 })
 
 t.test('a command whose outcome is open is printed with the next step', async t => {
-  const run = async (answer: object, format: 'text' | 'json') => {
+  const run = async (
+    answer: object,
+    format: 'text' | 'json',
+    facts: object = { answers: { kind: 'command' } },
+  ) => {
     const [printed, hints]: [unknown[], string[]] = [[], []]
     const session = {
       format,
@@ -190,7 +222,7 @@ t.test('a command whose outcome is open is printed with the next step', async t 
       hint: (text: string) => hints.push(text),
     }
     const call = { method: 'POST', path: '/v1/cells/c/commands' }
-    const operation = { success: [], units: {}, isText: false }
+    const operation = { ...informingOperation, ...facts }
     await answerCall(session as unknown as OpenSession, call, operation, false)
     t.strictSame(printed, [answer])
     return hints
@@ -204,12 +236,14 @@ t.test('a command whose outcome is open is printed with the next step', async t 
   t.strictSame(await run(command('sent'), 'json'), [], 'a script reads the id')
   t.strictSame(await run(command('succeeded'), 'text'), [])
   const begun = { task_id: 't1' }
-  t.strictSame(await run(begun, 'text'), ['shoal tasks show t1 --wait waits for the outcome'])
-  t.strictSame(await run(begun, 'json'), [])
-  t.strictSame(await run({ ...begun, claim_id: 'c1' }, 'text'), [], 'the claim of an agent')
+  t.strictSame(await run(begun, 'text', { mode: 'task' }), [
+    'shoal tasks show t1 --wait waits for the outcome',
+  ])
+  t.strictSame(await run(begun, 'json', { mode: 'task' }), [])
+  t.strictSame(await run(begun, 'text', {}), [], 'an answer that names a task is not one')
 })
 
-/** Runs a call whose answer is given, while the cell `c` has this presence. */
+/** Runs a call of a path template whose answer is given, while the cell `c` has this presence. */
 const runCall = async (path: string, answer: object, presence = 'ready') => {
   const hints: string[] = []
   const printed: unknown[] = []
@@ -221,7 +255,7 @@ const runCall = async (path: string, answer: object, presence = 'ready') => {
     print: (shown: unknown) => printed.push(shown),
     hint: (text: string) => hints.push(text),
   }
-  const operation = { success: [], units: {}, isText: false }
+  const operation = olderOperation('POST', path)
   const call = { method: 'POST', path, callKey: 'key-1' }
   const failure = await answerCall(session as unknown as OpenSession, call, operation, false).then(
     () => undefined,
@@ -233,7 +267,7 @@ const runCall = async (path: string, answer: object, presence = 'ready') => {
 
 t.test('a device command without a success is an error that says what to do', async t => {
   const stop = (state: string) => command(state, { verb: 'stop', cell_id: 'c', expires_at: 'T' })
-  const path = '/v1/devices/rover-1/commands'
+  const path = '/v1/devices/{device_id}/commands'
   for (const [state, presence, code, says] of [
     ['queued', 'dead', 'cell_unavailable', /^NOT confirmed by cell-1, which is not connected/],
     ['sent', 'ready', 'request_timeout', /^NOT confirmed by cell-1: stop is sent$/],
@@ -243,7 +277,7 @@ t.test('a device command without a success is an error that says what to do', as
     const { failure } = await runCall(path, stop(state), presence)
     t.match(failure, { code, message: says, step: /use its own emergency stop/ }, state)
   }
-  const { failure } = await runCall('/v1/devices/rover-1/stop', stop('queued'), 'dead')
+  const { failure } = await runCall('/v1/devices/{device_id}/stop', stop('queued'), 'dead')
   t.match(
     failure?.step,
     /^the cell gets it if it connects before T\n[\s\S]*commands show cmd_1 --wait/,
@@ -297,7 +331,7 @@ t.test('the idempotency key is printed only when the outcome of its call is unkn
     const fail = async () => {
       throw new ShoalError(code, 'no')
     }
-    await t.rejects(sendWithKey(session, call, fail), { code })
+    await t.rejects(sendWithKey(session, call, fail, false), { code })
     return hints
   }
   t.match(await send('coordinator_unavailable'), [/^idempotency key key-1;/])
@@ -309,6 +343,7 @@ t.test('the command line warns while it waits for the answer to a stop', async t
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const warn = async (path: string) => {
+    const { isEmergency } = olderOperation('POST', path)
     const hints: string[] = []
     const session = {
       format: 'text',
@@ -317,7 +352,8 @@ t.test('the command line warns while it waits for the answer to a stop', async t
       hint: (text: string) => hints.push(text),
     } as unknown as OpenSession
     const answer = Promise.withResolvers<object>()
-    const sent = sendWithKey(session, { method: 'POST', path }, () => answer.promise)
+    const call = { method: 'POST', path }
+    const sent = sendWithKey(session, call, () => answer.promise, isEmergency)
     mock.timers.tick(1999)
     t.strictSame(hints, [], 'most answers come before')
     mock.timers.tick(1)
@@ -325,7 +361,7 @@ t.test('the command line warns while it waits for the answer to a stop', async t
     await sent
     return hints
   }
-  for (const path of ['/v1/devices/rover-1/stop', '/v1/devices/rover-1/land', '/v1/estop'])
+  for (const path of ['/v1/devices/{device_id}/stop', '/v1/devices/{device_id}/land', '/v1/estop'])
     t.match(await warn(path), [/^NOT confirmed yet: the device may still move/], path)
   t.strictSame(await warn('/v1/estop/release'), [])
 })
@@ -333,8 +369,8 @@ t.test('the command line warns while it waits for the answer to a stop', async t
 t.test('an interrupted wait prints the command to check later', async t => {
   const left = AbortSignal.abort()
   const api = { get: async () => task('working') } as never
-  const options = { path: '/', signal: left, wait }
-  await t.rejects(followWork({ api, progress: idle }, { task_id: 't1' }, options), {
+  const options = { signal: left, wait }
+  await t.rejects(followWork({ api, progress: idle }, begun, options), {
     code: 'client_closed',
     message: 'task t1 goes on',
     step: 'check later with: shoal tasks show t1 --wait',
@@ -347,8 +383,8 @@ t.test('an added model is waited for until its cells know whether it can be load
   const follow = async (...looks: object[][]) => {
     let look = 0
     const get = async () => ({ id: 'm', cells: looks[Math.min(look++, looks.length - 1)] })
-    const options = { path: '/v1/catalogue', signal, wait, nowMs }
-    const answer = { id: 'm', origin: 'added', cells: [] }
+    const options = { signal, wait, nowMs }
+    const answer: KnownAnswer = { kind: 'model_add', value: { id: 'm', origin: 'added' } }
     const end = await followWork({ api: { get } as never, progress: idle }, answer, options)
     return { ...end, looks: look }
   }
@@ -381,7 +417,7 @@ t.test('an added model is waited for until its cells know whether it can be load
 
 t.test('only commands that may take long have --wait', async t => {
   const canTakeLong = (method: string, path: string, mode?: string) =>
-    mayTakeLong({ method, path, mode } as never)
+    mayTakeLong({ ...olderOperation(method, path), mode })
   t.ok(canTakeLong('POST', '/v1/skills/x', 'task'))
   t.ok(canTakeLong('GET', '/v1/tasks/{task_id}'))
   t.ok(canTakeLong('POST', '/v1/cells/{cell_id}/commands'))
@@ -463,7 +499,7 @@ t.test('a completed task exits as its result says', async t => {
       hint: () => {},
     }
     const call = { method: 'POST', path: '/a2a/discovery/run' }
-    const operation = { success: [exit], units: {}, isText: false }
+    const operation = { ...informingOperation, success: [exit], mode: 'task' }
     await answerCall(session as unknown as OpenSession, call, operation, true)
     return process.exitCode
   }

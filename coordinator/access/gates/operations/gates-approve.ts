@@ -14,6 +14,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'write',
   input: z.strictObject({ request_id: Id, reason: Reason }),
+  answers: { kind: 'gate_request' },
   output: RequestView,
   run: async ({ request_id, reason }, context: Context & GateViews & PeopleViews) =>
     viewOne(await context.gates.approve(request_id, callerOf(context), { reason }), context),

@@ -26,6 +26,7 @@ export default defineOperation({
       .exactOptional()
       .describe('Supporting evidence, such as tickets or reports.'),
   }),
+  answers: { kind: 'gate_request' },
   output: RequestView,
   run: async (
     { gate_id: gateId, ...asked },

@@ -15,6 +15,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({ request_id: Id }),
+  answers: { kind: 'gate_request' },
   output: RequestView,
   run: async ({ request_id }, context: Context & GateViews & KeyViews & PeopleViews) => {
     const { tenantId } = callerOf(context)

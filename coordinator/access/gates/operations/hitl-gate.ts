@@ -28,6 +28,7 @@ export default defineSkill({
         'The action and its supporting evidence; an approval is valid for this exact text.',
       ),
   }),
+  answers: { kind: 'gate_request' },
   output: z.object({
     status: Status,
     request_id: z.string(),

@@ -54,6 +54,7 @@ export default defineOperation({
   effect: 'write',
   usesApproval: true,
   input: CheckInput,
+  answers: { kind: 'gate_request' },
   output: CheckView,
   examples: [{ action_type: 'read.fleet' }],
   success: { field: 'status', codes: { passed: 0, pending: 75, blocked: 77 } },

@@ -12,6 +12,7 @@ export default defineOperation({
   access: 'key',
   effect: 'read',
   input: z.strictObject({ task_id: TaskId }),
+  answers: { kind: 'task' },
   output: TaskDetail,
   run: async ({ task_id }, context: Context & TaskViews) => {
     const task = await context.tasks.get(task_id, context)

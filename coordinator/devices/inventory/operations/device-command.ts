@@ -44,6 +44,7 @@ export default defineSkill({
       params: { heading_degrees: 90, speed_m_s: 0.5, duration_s: 2 },
     },
   ],
+  answers: { kind: 'device_command', field: 'outcome' },
   output: z.object({
     /** Null for stop, hold and land, which are carried out without one, and for a repeated call whose first answer was lost. */
     plan: DevicePlanView.nullable(),

@@ -56,6 +56,7 @@ export default defineSkill({
       msg_type: 'diagnostic_msgs/msg/DiagnosticArray',
     },
   ],
+  answers: { kind: 'device_command', field: 'outcome' },
   output: z.object({
     device_id: z.string(),
     name: z.string(),

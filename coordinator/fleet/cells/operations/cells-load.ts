@@ -13,6 +13,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'write',
   input: ModelInput,
+  answers: { kind: 'model_load' },
   output: ModelAnswer,
   success: MODEL_SUCCESS,
   run: (input, context: Context & ControlViews & EnrolmentViews & FleetViews) =>

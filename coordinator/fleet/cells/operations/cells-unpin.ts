@@ -13,6 +13,7 @@ export default defineOperation({
   access: 'operator',
   effect: 'write',
   input: ModelInput,
+  answers: { kind: 'model_command' },
   output: ModelAnswer,
   run: (input, context: Context & ControlViews & EnrolmentViews & FleetViews) =>
     commandModel('unpin', input, context),

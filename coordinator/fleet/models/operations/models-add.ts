@@ -75,6 +75,7 @@ export default defineOperation({
     note: z.string().max(300).default('').describe('Shown in lists.'),
     owned_by: z.string().min(1).max(128).default('operator').describe('Shown as `owned_by`.'),
   }),
+  answers: { kind: 'model_add' },
   output: ModelDetails,
   examples: [{ model: 'my-model', source: 'hf:org/repository/file.gguf', tier: 'free' }],
   run: async (

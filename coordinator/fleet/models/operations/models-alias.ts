@@ -21,6 +21,7 @@ export default defineOperation({
     alias: ModelId.describe('The new id.'),
     model: ModelId.describe('Id of the model that it stands for.'),
   }),
+  answers: { kind: 'model_add' },
   output: ModelDetails,
   examples: [{ model: 'model-a:7b' }],
   run: async ({ alias, model }, context: Context & FleetViews & ModelViews) => {

@@ -30,6 +30,7 @@ export default defineOperation({
       'Only this cell; all that have the model by default.',
     ),
   }),
+  answers: { kind: 'model_pull' },
   output: ModelDetails,
   run: async (
     { model, cell_id },

@@ -328,12 +328,14 @@ t.test('exactly the operations and skills that run on a cell take one in the que
 })
 
 t.test(
-  'an operation names the reasons of its errors, and a token the line that joins a cell',
+  'an operation names the reasons of its errors, the kind of its answer and the next step',
   t => {
     const find = (id: string) =>
       described.find(({ operation }) => operation.operationId === id)?.operation as unknown as {
         'x-shoal-reasons'?: string[]
         'x-shoal-next'?: string
+        'x-shoal-answer'?: object
+        'x-shoal-emergency'?: boolean
       }
     t.strictSame(find('models-add')['x-shoal-reasons'], [
       'role_required',
@@ -345,6 +347,11 @@ t.test(
       find('tokens-create')['x-shoal-next'],
       'on the new cell: shoald join {url} --token {secret}',
     )
+    t.strictSame(find('device-command')['x-shoal-answer'], {
+      kind: 'device_command',
+      field: 'outcome',
+    })
+    t.match(find('devices-stop'), { 'x-shoal-emergency': true })
     t.end()
   },
 )

@@ -21,6 +21,7 @@ export default defineOperation({
     estop_id: Id.describe('The e-stop to release.'),
     reason: EstopReason.describe('Why it is safe to release it.'),
   }),
+  answers: { kind: 'estop' },
   output: EstopView,
   success: ESTOP_SUCCESS,
   run: async ({ estop_id, reason }, context: Context & DeviceViews & EstopViews & FleetViews) => {

@@ -40,6 +40,7 @@ export default defineOperation({
     reason: EstopReason.describe('Why, for the people who see the stop.'),
   }),
   examples: [{ all: true, reason: 'smoke in the hall' }],
+  answers: { kind: 'estop' },
   output: EstopView.extend({
     also: z
       .array(EstopView)

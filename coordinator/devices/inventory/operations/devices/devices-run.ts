@@ -27,6 +27,7 @@ export default defineOperation({
   cli: { group: 'devices', verb: 'run', words: ['command'], pairs: 'params' },
   input: z.strictObject(DEVICE_COMMAND),
   examples: [{ command: 'drive', params: { heading_degrees: 90, speed_m_s: 0.5, duration_s: 2 } }],
+  answers: { kind: 'device_command' },
   output: DeviceCommandView,
   success: commandSuccess(),
   plan: planLiveCommand,

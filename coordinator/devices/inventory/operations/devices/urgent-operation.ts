@@ -29,6 +29,7 @@ export const defineUrgentOperation = (
     timeoutSeconds: RUN_SECONDS,
     isEmergency: true,
     input: z.strictObject({ device_id: EveryDeviceRef }),
+    answers: { kind: 'device_command' },
     output: DeviceCommandView,
     success: commandSuccess(),
     plan: ({ device_id }, context: DeviceViews & FleetViews) =>

@@ -53,6 +53,7 @@ export default defineOperation({
       ),
   }),
   examples: [{ verb: 'ping' }],
+  answers: { kind: 'command' },
   output: CommandView,
   success: SENT_SUCCESS,
   plan: async (

@@ -14,6 +14,7 @@ export default defineOperation({
   effect: 'read',
   tool: false,
   input: z.strictObject({ command_id: Id }),
+  answers: { kind: 'command' },
   output: CommandView,
   run: async ({ command_id }, { commands }: ControlViews) => {
     const command = await commands.get(command_id)
