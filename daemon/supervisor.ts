@@ -5,7 +5,7 @@ import type { HealthRegistry } from './health.ts'
 import type { Service, ServiceContext } from './service.ts'
 
 interface SupervisorOptions {
-  /** Started in this order; none waits for another. */
+  /** Services in the order of their start; none waits for another. */
   services: Service[]
   /** Stops everything. */
   signal: AbortSignal

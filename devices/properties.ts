@@ -28,7 +28,7 @@ export const SHARED_PROPERTIES = {
   /** Position on the globe, WGS 84. */
   lat: createNumber('Latitude', '°', 5, { min: -90, max: 90 }),
   lon: createNumber('Longitude', '°', 5, { min: -180, max: 180 }),
-  /** Above the floor, or above the place of take-off. */
+  /** Altitude above the floor, or above the place of take-off. */
   altitude_m: createNumber('Altitude', 'm', 5),
   speed_m_s: createNumber('Speed', 'm/s', 5, { min: 0 }),
   heading_degrees: createNumber('Heading', '°', 5, { min: 0, max: 360 }),

@@ -40,7 +40,7 @@ export interface SiteSettings {
   /** WGS 84, degrees; both or none. */
   lat?: number | undefined
   lon?: number | undefined
-  /** From the horizontal, degrees. */
+  /** Tilt from the horizontal, degrees. */
   pv_tilt_deg: number
   /** 0 is south, -90 east, 90 west. */
   pv_azimuth_deg: number

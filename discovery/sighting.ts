@@ -32,7 +32,7 @@ const KINDS = Object.keys(KEY_KINDS) as [KeyKind, ...KeyKind[]]
 
 export const SightingKey = z.strictObject({
   kind: z.enum(KINDS),
-  /** Normalised: MAC as `aa:bb:cc:dd:ee:ff`, names in lower case, fingerprints in hex. */
+  /** Normalised value: MAC as `aa:bb:cc:dd:ee:ff`, names in lower case, fingerprints in hex. */
   value: z.string().min(1).max(256),
 })
 export type SightingKey = z.infer<typeof SightingKey>

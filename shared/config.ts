@@ -81,7 +81,7 @@ export const loadConfig = <T extends z.ZodObject>(
 
 /** A flag of a configuration. */
 interface ConfigFlag {
-  /** Such as `--http-port`. */
+  /** Flag, such as `--http-port`. */
   flag: string
   description: string
   /** Values of an enumeration or a boolean; empty for other types. */

@@ -46,7 +46,9 @@ export const isSignedBy = (
   }
 }
 
-/** As `isSignedBy`, but on another thread: for many signatures at once. Never rejects. */
+/**
+ * Checks a signature as `isSignedBy` does, but on another thread: for many at once. Never rejects.
+ */
 export const isSignedByLater = async (
   publicKey: string,
   purpose: string,

@@ -10,7 +10,7 @@ import { tryFlock } from './folder-flock.ts'
 const NAME = 'lock'
 
 export interface StateLockOptions {
-  /** Called when the lock file is gone, and when another process has taken its place. */
+  /** Runs when the lock file is gone, and when another process has taken its place. */
   onLost?: (message: string) => void
   /** Interval of the look at the lock file, milliseconds. */
   everyMs?: number

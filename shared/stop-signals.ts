@@ -11,7 +11,7 @@ type Name = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 interface StopSignals {
   names: readonly Name[]
   onFirst: (name: Name) => void
-  /** Called on every later signal; when absent, the process exits. */
+  /** Runs on every later signal; when absent, the process exits. */
   onRepeat?: (name: Name) => void
   /** Monotonic clock, in milliseconds. */
   nowMs?: () => number

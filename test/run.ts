@@ -51,7 +51,7 @@ const DEBIAN_PACKAGES = [
   'snmpd',
 ]
 
-/** On a build machine, as root: installs what is missing. A failure shows as skipped tests. */
+/** Installs what is missing, on a build machine and as root. A failure shows as skipped tests. */
 const installPackages = (): void => {
   const missing = DEBIAN_PACKAGES.filter(name => spawnSync('dpkg', ['-s', name]).status !== 0)
   if (missing.length === 0 || process.getuid?.() !== 0) return

@@ -62,7 +62,7 @@ const publishOf = (id: string, name: 'telemetry' | 'state', body: unknown, qos: 
   })
 
 const acts: Record<Abuse, (socket: Socket, id: string) => void> = {
-  /** Has messages acknowledged and never reads the acknowledgements. */
+  /** The peer has messages acknowledged and never reads the acknowledgements. */
   frozen: (socket, id) => {
     socket.pause()
     const topic = topicFor('rebirth', id)

@@ -20,7 +20,7 @@ const RECONNECT_MS = 500
 export interface StopTimes {
   /** The document has arrived. */
   receivedAt: number
-  /** Latched, with every device stopped and every verb ended. */
+  /** Time at which the cell was latched, with every device stopped and every verb ended. */
   latchedAt: number
   /** The coordinator has acknowledged the signed report. */
   confirmedAt: number

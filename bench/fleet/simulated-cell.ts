@@ -26,10 +26,10 @@ export interface BrokerTarget {
 interface CellEvents {
   /** The birth and the first state are acknowledged. */
   ready: () => void
-  /** Called when a change of state was acknowledged, with the milliseconds since it was sent. */
+  /** Runs when a change of state was acknowledged, with the milliseconds since it was sent. */
   onAcknowledged: (milliseconds: number) => void
   onClosed: () => void
-  /** Called with the body of each message of the coordinator. */
+  /** Receives the body of each message of the coordinator. */
   onMessage?: (name: TopicName, body: unknown) => void
 }
 

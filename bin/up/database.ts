@@ -7,7 +7,7 @@ import { type EmbeddedPostgres, startPostgres } from './postgres.ts'
 import type { LaunchScreen } from './screen.ts'
 import { coordinatorFolder, logFolder } from './state.ts'
 
-/** Where the coordinators of one launcher keep everything. */
+/** Place where the coordinators of one launcher keep everything. */
 export interface LaunchDatabase {
   place: StorePlace
   /** Flags of a coordinator that name the place; none for SQLite. */

@@ -17,7 +17,7 @@ export interface MemberOptions {
   invocation: () => Promise<Pick<ChildOptions, 'args' | 'env'>>
   /** Checks every log entry; true for the one that reports the member as ready. */
   isReady: (entry: LogEntry) => boolean
-  /** Called when the member becomes ready or stops being ready. */
+  /** Runs when the member becomes ready or stops being ready. */
   onChange: () => void
   tell: (text: string) => void
   /** Requests an orderly end; SIGTERM by default. */

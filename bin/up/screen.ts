@@ -45,7 +45,7 @@ interface Banner extends Omit<Addresses, 'localUrl'> {
   logs: string
   cells: number
   devices: 'sim' | 'none'
-  /** Of several, and the name of the balancer in front of them. */
+  /** Addresses of several coordinators, and the name of the balancer in front of them. */
   replicas?: { balancer: string; addresses: readonly ReplicaAddress[] } | undefined
   /** Command that makes another machine a cell. */
   joinLine?: string | undefined

@@ -40,7 +40,7 @@ const STOP_TIMEOUT_MS = 45_000
 export class Stack {
   readonly #parts: StackParts
   readonly #coordinators: Member[]
-  /** Between clients and several coordinators. */
+  /** Balancers between clients and several coordinators. */
   readonly #balancers: Member[]
   readonly #cells: Member[]
   /**

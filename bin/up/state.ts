@@ -22,7 +22,7 @@ import { EXIT, LaunchError } from './launch-error.ts'
 /** Everything that stays between two starts, in one folder. */
 export interface LaunchState {
   folder: string
-  /** Where the store is. */
+  /** Place of the store. */
   place: StorePlace
   keys: DemoKeys
   /** Keys that had to be made; all of them at the first start. */

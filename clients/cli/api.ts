@@ -60,7 +60,7 @@ interface ApiOptions {
   tenant?: string | undefined
   /** Ends every request that is under way. */
   signal?: AbortSignal
-  /** As in `HttpRequest`. */
+  /** Limit of the connection, as in `HttpRequest`. */
   connectMs?: number
 }
 

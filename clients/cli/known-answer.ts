@@ -26,7 +26,7 @@ export interface GateAnswer {
   subject?: string
   requester?: string | null
   requester_id?: string
-  /** Only when no person can approve it: what to do about it. */
+  /** Advice for a request that no person can approve; absent for others. */
   hint?: string
   waits_for?: 'gate' | 'supervisor' | null
 }

@@ -26,7 +26,9 @@ export interface Profiles {
 /** Longest value of each member, in characters. */
 const MAX_CHARS: Record<string, number> = { url: 2048, key: 512, tenant: 256, ca: 65_536 }
 
-/** Checked by hand: a library of schemas would double the time in which each command starts. */
+/**
+ * Checks the profiles by hand: a library of schemas would double the start time of each command.
+ */
 const isProfiles = (value: unknown): value is Profiles => {
   if (!isObject(value)) return false
   const { current, profiles, ...others } = value

@@ -25,7 +25,7 @@ const TICK_MS = 100
 /** ASCII, for terminals of every character set. */
 const FRAMES = ['|', '/', '-', '\\']
 const BAR_WIDTH = 20
-/** Back to the left, and clear the line (ECMA-48, 8.3.41). */
+/** Sequence that moves back to the left and clears the line (ECMA-48, 8.3.41). */
 const CLEAR = '\r\u001b[K'
 
 export const createProgress = ({

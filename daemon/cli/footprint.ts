@@ -4,7 +4,10 @@ import { dirname } from 'node:path'
 import { signingKeyFile } from '../identity.ts'
 
 interface Footprint {
-  /** Must be called once the folder is locked: a key found then belongs to another cell. */
+  /**
+   * Marks the folder as locked. The owner calls it once it is: a key found then belongs to another
+   * cell.
+   */
   markLocked(): void
   /** `unlock` lets others in: from then on a key may be theirs. */
   takeBack(unlock: () => void): Promise<void>

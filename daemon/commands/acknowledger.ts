@@ -20,9 +20,9 @@ export interface AcknowledgerParts {
   journal: CommandJournal
   /** Unix milliseconds. */
   now: () => number
-  /** Called with every state ack, after it is on disk. */
+  /** Receives every state ack, after it is on disk. */
   acknowledge: (ack: Ack) => void
-  /** Called with every progress ack; progress is never stored. */
+  /** Receives every progress ack; progress is never stored. */
   report: (ack: Ack) => void
   logger: Logger
 }

@@ -4,7 +4,7 @@ import { MAX_WAITING_PER_LANE } from '../../shared/wire/command.ts'
 export interface LaneJob {
   /** The signal aborts with an `Interruption` when the job must end. */
   run(interrupted: AbortSignal): Promise<void>
-  /** Called instead of `run` for a waiting job that is overtaken. */
+  /** Runs instead of `run` for a waiting job that is overtaken. */
   drop(): Promise<void>
 }
 

@@ -34,10 +34,10 @@ export interface PlaneOptions {
   connect(target: DialTarget, events: ConnectionEvents): Promise<void>
   signal: AbortSignal
   health: HealthRegistry
-  /** Shared by both planes. */
+  /** Nudge shared by both planes. */
   nudge: Nudge
   quarantine?: QuarantineNotice | undefined
-  /** Called with the name of the plane and its coverage, whenever that may have changed. */
+  /** Receives the name of the plane and its coverage, whenever that may have changed. */
   onCoverage?: ((plane: string, coverage: Coverage) => void) | undefined
   wait?: Wait | undefined
   random?: (() => number) | undefined

@@ -45,7 +45,7 @@ export const autoRunService = (parts: AutoRunParts): Service => ({
   },
 })
 
-/** When each module runs next. */
+/** Times at which each module runs next. */
 class Schedule {
   readonly #parts: AutoRunParts
   /** Monotonic milliseconds, by the id of the module. */

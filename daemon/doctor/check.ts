@@ -4,7 +4,7 @@ import type { Identity } from '../identity.ts'
 export interface CheckReport {
   /** `skip` marks a check that an earlier fault prevents. */
   state: 'ok' | 'warn' | 'fail' | 'skip'
-  /** Finding, in plain words. */
+  /** Observation, in plain words. */
   says: string
   /** Suggested remedy. */
   remedy?: string

@@ -61,6 +61,6 @@ const findBlock = async ({ folder }: Radio): Promise<string | undefined> => {
 const isSet = async (file: string): Promise<boolean> =>
   (await readFile(file, 'utf8').catch(() => '')).trim() === '1'
 
-/** Sorted; none where the kernel has no such class. */
+/** Names in a folder, sorted; none where the kernel has no such class. */
 const namesIn = async (folder: string): Promise<string[]> =>
   (await readdir(folder).catch(() => [])).toSorted()

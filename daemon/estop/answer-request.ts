@@ -44,7 +44,7 @@ const release = async (
   throw new ShoalError('not_found', `no e-stop ${estop_id} is latched on this cell`)
 }
 
-/** Past this number one stop of the whole cell is sooner at its devices. */
+/** Number of devices past which one stop of the whole cell reaches them sooner. */
 const MAX_DEVICES = 32
 
 /** Every device with this id or name; the whole cell, as undefined, where these are very many. */

@@ -18,7 +18,7 @@ interface DeviceStopperParts {
   mayBeOrdered?: (device: StoppableDevice) => boolean
   /** Ids of the e-stops that cover a device. */
   listEstopIds?: (device: StoppableDevice) => string[]
-  /** Called when a device has acknowledged, failed or come to rest. */
+  /** Runs when a device has acknowledged, failed or come to rest. */
   onChange?: () => void
   logger: Pick<Logger, 'warn'>
   wait?: Wait

@@ -122,7 +122,9 @@ export class EstopLatch {
     if (stops.length > 0) for (const listener of this.#listeners) listener()
   }
 
-  /** Past the limit, an order joins an equal stop, or one of the whole cell. */
+  /**
+   * Finds the order that another one joins past the limit: an equal stop, or one of the whole cell.
+   */
   #findJoined({ deviceId }: LocalOrder): KeptStop | undefined {
     const locals = this.list().filter(({ is_local }) => is_local)
     if (locals.length < MAX_LOCAL) return undefined

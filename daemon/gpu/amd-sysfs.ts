@@ -7,7 +7,7 @@ import type { GpuSampler } from './sampler.ts'
 import { bytes, percent, quantity } from './values.ts'
 
 interface AmdOptions {
-  /** Usually /sys/class/drm. */
+  /** Folder of the graphics devices, usually /sys/class/drm. */
   drmFolder: string
   intervalSeconds: number
   wait?: Wait

@@ -7,7 +7,7 @@ import { restartMs } from '../backoff.ts'
 interface ChildFollowOptions {
   command: string
   args: string[]
-  /** Called with each line of the child's output. */
+  /** Receives each line of the child's output. */
   onLine: (line: string) => void
   /** The child ended or could not be started. */
   onEnd: (reason: string) => void

@@ -18,7 +18,7 @@ export interface HelperChild {
 
 interface HelperListener {
   onFrame: (frame: ParsedFrame) => void
-  /** Called once. `how` describes in plain words how the process ended. */
+  /** Runs once. `how` describes in plain words how the process ended. */
   onEnd: (how: string) => void
 }
 

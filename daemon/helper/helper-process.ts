@@ -6,7 +6,7 @@ import type { HelperOrder } from './protocol.ts'
 interface ProcessListener {
   onReady: () => void
   onFrame: (frame: Exclude<ParsedFrame, { type: 'ready' }>) => void
-  /** Called once, unless the owner ended the process. `how` describes how it ended. */
+  /** Runs once, unless the owner ended the process. `how` describes how it ended. */
   onLost: (how: string) => void
 }
 

@@ -16,9 +16,9 @@ export interface Ticket {
   follows?: boolean | undefined
   /** Model id as requested by the client. */
   model?: string | undefined
-  /** Called once, when a slot is assigned to this request. */
+  /** Runs once, when a slot is assigned to this request. */
   onSlot: () => void
-  /** Called instead of `onSlot` when the wait was too long or the engine ended. */
+  /** Runs instead of `onSlot` when the wait was too long or the engine ended. */
   onRefused: (error: ShoalError) => void
 }
 

@@ -16,7 +16,7 @@ export interface EngineChild {
 
 export interface ChildListener {
   onReply: (reply: EngineReply) => void
-  /** Called once. `how` describes in plain words how the child ended. */
+  /** Runs once. `how` describes in plain words how the child ended. */
   onEnd: (how: string) => void
 }
 

@@ -50,7 +50,7 @@ export class EngineLife {
   #readyAt: number | undefined
   /** Duration of the last load, in milliseconds. */
   #loadMs: number | undefined
-  /** Aborted by `stop`; undefined before `start`. */
+  /** Life of the engine, aborted by `stop`; undefined before `start`. */
   #life: AbortController | undefined
   #settled: (() => void)[] = []
   #pulling: { done: Promise<void>; abort: AbortController } | undefined

@@ -55,6 +55,6 @@ export interface EngineParts {
   fetch: FetchWeights
   /** Resolves when the memory was promised to the engine and is free, or nobody wants it. @throws NoRoom */
   makeRoom: (seeker: RoomSeeker) => Promise<void>
-  /** Called after each change of the state. */
+  /** Runs after each change of the state. */
   onChange: () => void
 }

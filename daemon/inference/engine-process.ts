@@ -19,18 +19,18 @@ interface EngineProcessOptions {
 }
 
 interface ProcessListener {
-  /** Called with the loaded share of the weights. */
+  /** Receives the loaded share of the weights. */
   onProgress: (percent: number) => void
   onReady: (reply: ReadyReply) => void
   /** The model cannot be loaded, and not because others use the memory. */
   onRefused: (reply: FailedReply) => void
   onStep: (reply: StepReply) => void
   /**
-   * Called when the process has ended, or cannot be killed. `why` continues a sentence that begins
+   * Runs when the process has ended, or cannot be killed. `why` continues a sentence that begins
    * with `the engine`.
    */
   onEnd: (why: string) => void
-  /** Called when the process has ended, also after `stop`. */
+  /** Runs when the process has ended, also after `stop`. */
   onGone: () => void
 }
 

@@ -17,7 +17,7 @@ export interface ModelControl {
   /** @throws ShoalError conflict while it is pinned or answers requests */
   unload(model: string): Promise<ModelStanding>
   /**
-   * Has it stay loaded, over restarts too, and loads it.
+   * Loads a model and keeps it loaded, over restarts too.
    *
    * @throws ShoalError store_unavailable when that cannot be written down, as `unpin` does
    */

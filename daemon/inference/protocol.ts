@@ -125,7 +125,7 @@ export interface ChatOrder {
   maxTokens?: number
   sampling: SamplingOrder
   grammar?: Grammar
-  /** Put into the prompt. */
+  /** Tools that are put into the prompt. */
   tools?: readonly PlainTool[]
   /** Rules for calls, with `tools` and in place of a grammar. */
   calls?: CallRules

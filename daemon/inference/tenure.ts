@@ -9,7 +9,7 @@ interface TenureOptions {
   limitMs: number
   /** Time since the model was last needed; 0 while it is needed. */
   idleMs: () => number
-  /** Called once when the limit is reached. */
+  /** Runs once when the limit is reached. */
   onIdle: () => void
 }
 
@@ -28,7 +28,10 @@ export class Tenure {
     this.#options = options
   }
 
-  /** Must be called when the model is loaded and after each change of the pins. */
+  /**
+   * Starts the watch. The owner calls it when the model is loaded and after each change of the
+   * pins.
+   */
   watch(): void {
     this.end()
     const { clock, limitMs, idleMs, onIdle } = this.#options

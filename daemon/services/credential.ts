@@ -19,7 +19,7 @@ interface CredentialOptions {
   /** Age at which the credential is replaced. */
   credentialDays: number
   uplink: Pick<Uplink, 'on' | 'onEnd'>
-  /** Called when the cell trusts a different signing key. */
+  /** Runs when the cell trusts a different signing key. */
   onTrustChange?: () => void
   /** Rung when another credential may help connections that are waiting to retry. */
   nudge: Pick<Nudge, 'ring'>

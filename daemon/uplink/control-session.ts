@@ -14,7 +14,7 @@ interface ControlSessionOptions {
   capability: number
   mqtt: Pick<MqttSession, 'publish' | 'offer' | 'end'>
   identity: Pick<Identity, 'cell_id' | 'epoch'>
-  /** Called with every message just before it is sent. */
+  /** Receives every message just before it is sent. */
   onSend?: ((message: Envelope, replica: string) => void) | undefined
 }
 

@@ -3,7 +3,7 @@ import { Envelope } from '../../shared/wire/envelope.ts'
 import type { TopicName } from '../../shared/wire/topics.ts'
 import type { ReceivedMessage } from './mqtt-session.ts'
 
-/** Called with a message and the id of the coordinator whose session it came over. */
+/** Receives a message and the id of the coordinator whose session it came over. */
 export type MessageListener = (message: Envelope, replica: string) => void
 
 /** Listeners for the messages of coordinators, by topic. */

@@ -1,7 +1,8 @@
 import type { Wait } from '../../shared/wait.ts'
 
 /**
- * Shared by connections to the same coordinator: when one of them is up, the others retry at once.
+ * A nudge shared by connections to the same coordinator: when one of them is up, the others retry
+ * at once.
  */
 export class Nudge {
   #next = new AbortController()

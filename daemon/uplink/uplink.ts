@@ -29,10 +29,10 @@ export interface UplinkOptions extends BacklogParts {
   coordinators: KnownCoordinators
   connectTimeoutSeconds: number
   nudge: Nudge
-  /** Shared by all connections to one coordinator. */
+  /** Notice shared by all connections to one coordinator. */
   quarantine?: QuarantineNotice
   onCoverage?: PlaneOptions['onCoverage']
-  /** Called with every message just before it is sent to that coordinator. */
+  /** Receives every message just before it is sent to that coordinator. */
   onSend?: (message: Envelope, replica: string) => void
   random?: () => number
 }

@@ -38,7 +38,7 @@ class AugmentingSearch {
   readonly #targetPotential: Float64Array
   readonly #targetOf: Int32Array
   readonly #startOf: Int32Array
-  /** Of the current search: the start before each target, and the length of the path to it. */
+  /** Start before each target in the current search, and the length of the path to it. */
   readonly #before: Int32Array
   readonly #shortest: Float64Array
   /** Targets in the order in which the search settled them, and behind those the others. */

@@ -67,8 +67,8 @@ export const findApproach = (one: Move, other: Move): { distance: number; at: nu
 }
 
 /**
- * By how much two units may be closer than planned: errors of both positions, deviations of both
- * paces, and the way of one of them within the skew. Only the slower one counts for the skew,
+ * Distance by which two units may be closer than planned: errors of both positions, deviations of
+ * both paces, and the way of one of them within the skew. Only the slower one counts for the skew,
  * because the plan keeps its distance at the moment of either.
  */
 export const errorOf = (

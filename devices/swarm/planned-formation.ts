@@ -89,7 +89,7 @@ export interface PlannedFormation {
   stages: readonly Stage[]
   /** Slot of each unit, in the order of the units. */
   slots: readonly Point[]
-  /** Of the direct moves, which every strategy but `direct` avoids. */
+  /** Clearance of the direct moves, which every strategy except `direct` avoids. */
   direct: Clearance
   /** Clearance of what is planned. */
   clearance: LeastDistance

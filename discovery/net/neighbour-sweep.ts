@@ -32,7 +32,7 @@ const FAMILIES = {
 /** Hosts on the link, by what they answered so far. */
 interface SweptLink {
   found: ReadonlySet<string>
-  /** Those without an answer; a family whose table cannot be read has none. */
+  /** Addresses without an answer; a family whose table cannot be read has none. */
   absent: ReadonlySet<string>
 }
 

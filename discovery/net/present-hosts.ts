@@ -8,7 +8,7 @@ const LATE_MS = 500
 
 /** Addresses that are worth a probe. */
 interface PresentHosts {
-  /** Those whose host answered on the link, and all that are behind a router. */
+  /** Addresses whose host answered on the link, and all that are behind a router. */
   first: string[]
   /** True for a host that is known to be there. */
   isUp(address: string): boolean

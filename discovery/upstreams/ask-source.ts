@@ -14,9 +14,9 @@ export interface AskParts {
   limits: HostLimits
   now: () => number
   wait: Wait
-  /** From 0 to 1. */
+  /** Random number from 0 to 1. */
   random: () => number
-  /** Called with the outcome of each request that was sent. */
+  /** Receives the outcome of each request that was sent. */
   onRequest(source: string, outcome: string): void
 }
 

@@ -6,9 +6,9 @@ import { decodeEntry, encodeEntry } from './cache-entry.ts'
 
 interface DiskCacheParts {
   folder: string
-  /** Bound of all files, in bytes of whole blocks. */
+  /** Limit of all files, in bytes of whole blocks. */
   maxBytes: number
-  /** Called with each failure of the disk; the cache then goes on without the file. */
+  /** Receives each failure of the disk; the cache then goes on without the file. */
   onFault(error: unknown): void
 }
 

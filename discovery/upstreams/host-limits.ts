@@ -33,8 +33,9 @@ const MAX_HOSTS = 2000
 const FORGET_MS = 86_400_000
 
 /**
- * Which hosts may be asked now, and when something was asked last. What a source counts over hours or
- * days is on disk before the request, so that a restart does not ask again.
+ * Limits of the hosts: which of them may be asked now, and the times of the last requests. What a
+ * source counts over hours or days is on disk before the request, so that a restart does not ask
+ * again.
  */
 export class HostLimits {
   readonly #parts: HostLimitsParts

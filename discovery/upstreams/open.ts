@@ -21,7 +21,7 @@ interface OpenUpstreamsParts
   /** Unix milliseconds. */
   now: () => number
   countCoordinators(): number
-  /** Called with each failure of the disk. */
+  /** Receives each failure of the disk. */
   onFault(error: unknown): void
   resolve?: Resolve
   /** Authorities beside the system's, PEM. */

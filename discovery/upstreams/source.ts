@@ -33,7 +33,7 @@ export interface Source {
   maxBytes?: number
   /** True for a source whose redirects are followed on its own host only. */
   staysOnHost?: boolean
-  /** Where a key goes, and whether the source works without. */
+  /** Place of the key in a request, and whether the source works without. */
   key?: SourceKey
   /** Settings beside address and key, for `upstreams.sources.<id>`; each has a default or is optional. */
   options?: z.ZodRawShape

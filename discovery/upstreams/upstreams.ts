@@ -24,7 +24,7 @@ export interface UpstreamsParts extends AskParts {
   /** Reads the key of a source; undefined when it has none. */
   readKey(source: Source): Promise<string | undefined>
   admit: AdmitAnswer
-  /** Called with each answer, by how the cache took part and its age in seconds. */
+  /** Receives each answer, by how the cache took part and its age in seconds. */
   onAnswer(source: string, cache: UpstreamSource['cache'], ageSeconds: number): void
 }
 

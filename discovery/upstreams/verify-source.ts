@@ -4,7 +4,7 @@ import { findMissing } from './find-missing.ts'
 import { isOpenMeteoAllowed } from './open-meteo-terms.ts'
 import type { Source } from './source.ts'
 
-/** Whether a source still answers as its parser expects. */
+/** Verdict on whether a source still answers as its parser expects. */
 interface SourceVerdict {
   outcome: 'complete' | 'incomplete' | 'failed' | 'skipped'
   /** Fields that its answer lacks. */

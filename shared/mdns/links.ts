@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js'
 export interface Link {
   /** Name of the interface: `eth0`. */
   name: string
-  /** Its first IPv4 address, which also selects the interface for multicast. */
+  /** First IPv4 address of the interface, which also selects it for multicast. */
   address: string
   /** Subnet of that address: `192.168.1.5/24`. */
   cidr: string

@@ -7,7 +7,7 @@ export const MAX_PACKET_BYTES = 9000
 const MAX_ENTRIES = 600
 
 interface RecordBase {
-  /** As the responder wrote it; names compare without case. */
+  /** Name as the responder wrote it; names compare without case. */
   name: string
   ttl_s: number
   /** The record replaces all others of its name and type (RFC 6762, 10.2). */

@@ -70,7 +70,7 @@ export const FindingsBody = z.object({
       /** `unavailable`: not possible on this machine; `failed`: it was cut off. */
       outcome: z.enum(['complete', 'unavailable', 'failed']),
       reason: z.string().max(500).nullable(),
-      /** Of all modules of the cell, at the end of the run. */
+      /** Use of all modules of the cell, at the end of the run. */
       use: AutoRunUse.exactOptional(),
     })
     .exactOptional(),

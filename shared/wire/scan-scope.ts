@@ -17,14 +17,14 @@ export const ScopeEntry = z.strictObject({
     .max(253)
     .regex(/^[a-z0-9][a-z0-9.:-]{0,252}(\/[0-9]{1,3})?$/)
     .describe('Network, address or name of a host: `192.168.1.0/24`, `printer.lan`.'),
-  /** Set by an operator for a network larger than a /22. */
+  /** True when an operator has set it for a network larger than a /22. */
   is_forced: z.boolean().exactOptional(),
 })
 export type ScopeEntry = z.infer<typeof ScopeEntry>
 
 /** Targets of active probes; loopback always belongs to it. */
 export const ScanScope = z.strictObject({
-  /** Those of the settings and those of the cell's own file. */
+  /** Entries of the settings and of the cell's own file. */
   entries: z.array(ScopeEntry).max(2 * MAX_SCOPE_ENTRIES),
   /** Networks of container bridges of the cell, which no entry can allow. */
   excluded: z.array(z.string().max(64)).max(MAX_SCOPE_ENTRIES).exactOptional(),

@@ -63,7 +63,7 @@ export const EngineReport = z.object({
   kind: z.enum(MODEL_KINDS),
   /** Catalogue ids such as `model-a:7b`. */
   models: z.array(z.string().max(128)).max(256),
-  /** Those of `models` that an operator has added, too, and for which the cell's own file wins. */
+  /** Models of `models` that an operator has added, too, and for which the cell's own file wins. */
   own_models: z.array(z.string().max(128)).max(256).exactOptional(),
   state: ModelState,
   slots: z.int().min(0).max(4096),
@@ -82,7 +82,7 @@ export const EngineReport = z.object({
   phase: z.string().max(32).exactOptional(),
   /** Progress of the current phase. */
   progress_percent: z.number().min(0).max(100).exactOptional(),
-  /** Estimated until the phase has ended. */
+  /** Estimated time left, until the phase has ended. */
   remaining_seconds: z.int().nonnegative().exactOptional(),
   /** Bytes downloaded so far, the size of the file, and the mean speed; while it is downloaded. */
   downloaded_bytes: z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).exactOptional(),

@@ -19,7 +19,7 @@ const FORBIDDEN: readonly [what: string, pattern: RegExp][] = [
 ]
 
 const ENGINES = ['coordinator/kernel/store/sqlite/', 'coordinator/kernel/store/postgres/']
-/** Where the engine is chosen. */
+/** File in which the engine is chosen. */
 const CHOICE = 'coordinator/kernel/store/store.ts'
 
 const sources = globSync('coordinator/**/*.ts', { cwd: root })

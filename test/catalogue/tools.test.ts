@@ -10,7 +10,7 @@ import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
 import { pipelineWith } from '../support/app.ts'
 
 const all = [...skills, ...operations].filter(isTool)
-/** To addresses of users, sites, devices and other agents. */
+/** Tools that reach addresses of users, sites, devices and other agents. */
 const REACH_OUT = new RegExp(
   `^(${[
     ...['host-inet-.*', 'conversations-message', 'mqtt-retained', 'mqtt-subscribe'],

@@ -100,8 +100,9 @@ const OPENINGS: readonly [prefix: string, opening: Opening][] = [
 ]
 
 /**
- * Without a prefix the agent asks back: such a task can be gone on with, looked at and cancelled. So
- * it does for `tck-input-required`, also in a task that waits, until a message completes it.
+ * Opening of a task. Without a prefix the agent asks back: such a task can be gone on with, looked
+ * at and cancelled. So it does for `tck-input-required`, also in a task that waits, until a message
+ * completes it.
  */
 const openingFor = (messageId: string): Opening =>
   OPENINGS.find(([prefix]) => messageId.startsWith(prefix))?.[1] ?? ask

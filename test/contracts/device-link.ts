@@ -16,7 +16,7 @@ export interface LinkBench {
    * plan. What the link sends by itself to read states is left out.
    */
   listReceived(): readonly Json[]
-  /** From now on no device completes a command. */
+  /** Makes all devices stop completing commands. */
   hang(): void
   /** True when the stand-in of the device has been told to stop. */
   hasStopped(deviceId: string): boolean

@@ -7,7 +7,7 @@ import type { Ledger } from '../../coordinator/kernel/store/store.ts'
 export interface LeaderCandidate {
   leader: Leader
   ledger: Ledger
-  /** Has the process renew or claim the lead now, as its timer would. */
+  /** Makes the process renew or claim the lead now, as its timer would. */
   campaign(): Promise<void>
 }
 

@@ -56,7 +56,7 @@ const questionsTo = (cells: Cells, cellId: string): RenewalQuestions => {
   }
 }
 
-/** Where the process, or the way between the two, can die. */
+/** Points at which the process, or the connection, can die. */
 const KILL_POINTS = [
   'before the question',
   'after the coordinator has made the new one, before its answer arrives',

@@ -43,7 +43,7 @@ export interface StandInMessage {
 }
 
 /**
- * As much of a coordinator as a cell sees: enrolment is left to the tests that need it. Without a
+ * A coordinator as far as a cell sees it: enrolment is left to the tests that need it. Without a
  * replica id or a capability level it is one of an older version.
  */
 export const standIn = async (
@@ -56,11 +56,11 @@ export const standIn = async (
   const links: ClientHttp2Session[] = []
   const server = http.createServer()
   const state = {
-    /** When set, answers every upgrade with it. */
+    /** Response to every upgrade, when set. */
     refuse: undefined as
       | { status: number; body: string; headers?: http.OutgoingHttpHeaders }
       | undefined,
-    /** Asked before a publish is acknowledged; false closes the connection instead. */
+    /** Decides before a publish is acknowledged; false closes the connection instead. */
     accept: (_topic: string, _message: Envelope): boolean => true,
     clientIds: [] as string[],
     /** Protocol and linked ids of every upgrade request. */

@@ -13,7 +13,7 @@ const SAME: [KeyClass, KeyClass][] = [
   ['wrong first byte', 'wrong in many bytes'],
   ['wrong last byte', 'wrong in many bytes'],
 ]
-/** Like work on different keys: whether an id is known, or how its key ended, must hardly show. */
+/** Classes that must look alike: whether an id is known, or how its key ended, must hardly show. */
 const ALIKE: [KeyClass, KeyClass][] = [
   ['wrong last byte', 'revoked, wrong'],
   ['wrong last byte', 'expired, wrong'],
@@ -22,7 +22,7 @@ const ALIKE: [KeyClass, KeyClass][] = [
 /** What is refused by its own checksum: if this is not told apart, nothing was measured. */
 const CONTROL: [KeyClass, KeyClass] = ['wrong last byte', 'malformed']
 /**
- * Of a request that takes half a millisecond, and crosses a network, less than this cannot be seen.
+ * Difference that cannot be seen in a request that takes half a millisecond and crosses a network.
  */
 const BOUND_NS = 150
 /** Noise is the most of 60 halvings; the difference of two classes is one more draw, of all values. */

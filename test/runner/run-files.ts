@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { HEAP_FLAGS } from '../support/heap-flags.ts'
 import { takeChildrenCpuMs } from './children-cpu.ts'
 
-/** Only for what hangs: each wait has a shorter deadline that names what did not happen. */
+/** Limit for what hangs: each wait has a shorter deadline that names what did not happen. */
 const FIRST_FILE_SECONDS = 900
 const FURTHER_FILE_SECONDS = 60
 /** Time for a file to report its time-out, after which it is killed. */

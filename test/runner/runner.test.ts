@@ -23,7 +23,7 @@ import { SLOW_FILES } from './slow-files.ts'
 
 const ROOT = resolve(import.meta.dirname, '..', '..')
 const RUN = join(ROOT, 'test', 'run.ts')
-/** Ignored by git; below the tree, so that a file in it can import tap. */
+/** Folder that git ignores, below the tree, so that a file in it can import tap. */
 const SCRATCH = join(ROOT, '.tap')
 
 const writeTestFile = (t: Test, text: string): string => {

@@ -18,7 +18,9 @@ const PIECE = 16 * KIB
 const KEYS = ['key-a', 'key-b', 'key-c', 'key-d']
 const CELLS = ['cell-a', 'cell-b', 'cell-c']
 const ANSWER_BYTES = [10, 5 * KIB, 20 * KIB, 200 * KIB, 700 * KIB]
-/** So little that the total is used up before one key or cell has all of it, and some have. */
+/**
+ * Memory so small that the total is used up before one key or cell has all of it, and some have.
+ */
 const MEMORY_BYTES = 640 * KIB
 const BYTES_PER_HOLDER = 512 * KIB
 const OPEN_CLIENTS = 40

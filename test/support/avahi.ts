@@ -28,7 +28,7 @@ publish-aaaa-on-ipv4=yes
 publish-workstation=no
 `
 
-/** In a mount namespace of its own, as avahi has fixed paths below /run and /etc. */
+/** Start of avahi in a mount namespace of its own, as it has fixed paths below /run and /etc. */
 const START = `mount -t tmpfs tmpfs /run
 mount --bind "$1/services" /etc/avahi/services
 dbus-daemon --config-file="$1/bus.conf" --nofork --nopidfile &

@@ -33,7 +33,7 @@ export interface BusRig {
   online(cellId: string): Promise<RawMqtt>
 }
 
-/** Where things end that were begun: a test, or a long run. */
+/** Scope at whose end things are torn down: a test, or a long run. */
 export type TeardownScope = Pick<Test, 'teardown'> | { teardown: (end: () => unknown) => void }
 
 export type MakeBus = (t: TeardownScope, parts: BusParts) => Promise<Bus>

@@ -2,7 +2,7 @@ import { Agent, type IncomingMessage, request } from 'node:http'
 import { MODEL, type OneProcessStack } from './one-process-stack.ts'
 import { waitUntil } from './wait-until.ts'
 
-/** Where a request is when its client leaves. */
+/** Phases of a request in which its client can leave. */
 export const PHASES = [
   'queued at the coordinator',
   'queued at the cell',

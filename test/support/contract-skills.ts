@@ -12,7 +12,7 @@ export const contractSkills = () => {
   const done: string[] = []
   let begun = Promise.withResolvers<void>()
   let aborted = Promise.withResolvers<void>()
-  /** Of the next call of fix-wait. */
+  /** Promises of the next call of fix-wait. */
   const waiting = {
     next: () => {
       begun = Promise.withResolvers<void>()

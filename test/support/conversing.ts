@@ -14,7 +14,7 @@ import { createEvents } from './memory-events.ts'
 
 /** How models answer in a conversation, and who may speak. */
 export interface TestConversationOptions {
-  /** Laid over the configuration of conversations. */
+  /** Settings that are laid over the configuration of conversations. */
   settings?: object
   outbound?: object
   askModel?: AskModel

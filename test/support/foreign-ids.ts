@@ -53,7 +53,7 @@ const SHARED = [
 interface Case {
   operation: Operation
   kind: Owned
-  /** Made of the id. */
+  /** Address made of the id. */
   url: (id: string) => string
   body?: (id: string) => object
   headers?: (id: string) => Record<string, string>
@@ -76,7 +76,7 @@ const BESIDE: Record<string, { kind: Owned; value: (id: string) => unknown }> = 
   'usage-list tenant_id': { kind: 'tenant_id', value: id => id },
   'layer-query target_id': { kind: 'node_id', value: id => id },
 }
-/** Such fields that name nothing of a tenant's, and why. */
+/** Fields that name nothing of a tenant's, and why. */
 const HARMLESS: Record<string, string> = {
   'devices-estop-release estop_id': 'e-stops are the fleet’s',
   'commands-list cell_id': 'cells are shared',
@@ -284,8 +284,8 @@ type Id = { id: string }
 const PASSING = /\d{4}-\d{2}-\d{2}T[\d:.]+Z/g
 
 /**
- * So many reads and writes by a stranger with ids of another tenant, from `first` in the list of
- * all cases on. Answers what went wrong: something else than 404 for an id in a path or 403 for a
+ * Makes reads and writes as a stranger with ids of another tenant, from `first` in the list of all
+ * cases on. Answers what went wrong: something else than 404 for an id in a path or 403 for a
  * tenant, or an answer that differs from that for an id that does not exist.
  */
 export const foreignCalls = async (

@@ -33,9 +33,9 @@ export interface GateGame {
   plans: readonly object[]
   /** Roles that the people have. */
   roles: readonly (typeof ROLES)[number][]
-  /** Called with each approval that was used for a plan. */
+  /** Receives each approval that was used for a plan. */
   onUsed(approval: Approval, belief: Belief): void
-  /** Called after each step of a history, and with `isLast` after the last one. */
+  /** Runs after each step of a history, and with `isLast` after the last one. */
   afterStep(random: Random, isLast: boolean): Promise<void>
 }
 

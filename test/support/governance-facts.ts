@@ -93,7 +93,7 @@ export const withRequest = (parts: Partial<DecidedRequest>) => ({
   requests: [{ ...request, ...parts }],
 })
 
-/** For each governance check, what breaks it. */
+/** Facts that break each governance check. */
 export const BROKEN: Record<string, Partial<GovernanceFacts>> = {
   'rules-in-force': { gates: omitGate('gate.avv-signature-confirm') as never },
   'dual-approval': {

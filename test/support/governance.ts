@@ -16,15 +16,15 @@ import { openNothing, openScene, withMembers } from './coordinator.ts'
 import { createEvents } from './memory-events.ts'
 
 export interface GovernanceOptions {
-  /** Of the store. */
+  /** Folder of the store. */
   folder?: string
   now?: () => number
   agents?: object
   alerts?: Alert[]
-  /** Of visitors. */
+  /** Settings of visitors. */
   settings?: object
   conversing?: TestConversationOptions
-  /** Beside the product's. */
+  /** Skills beside the product's. */
   moreSkills?: readonly Skill[]
   pipeline?: Partial<PipelinePartParts>
 }

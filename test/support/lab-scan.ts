@@ -20,7 +20,7 @@ const {
   input?: object
   scope?: string[]
   config?: unknown
-  /** Instead of that of the module. */
+  /** Deadline in place of that of the module. */
   deadlineSeconds?: number
 }
 const module = ALL_MODULES.find(each => each.id === id) as ScanModule | undefined

@@ -15,12 +15,12 @@ export const mosquittoMissing: string | false =
     ? false
     : 'mosquitto is not installed'
 
-/** Below those that Linux gives out by itself (ip(7), ip_local_port_range). */
+/** Ports below those that Linux assigns by itself (ip(7), ip_local_port_range). */
 const [FIRST_PORT, END_PORT] = [20_000, 32_000]
 
 /**
- * For a program that cannot take port 0. Nobody else is given this port before it is bound, as one
- * of those that the system gives out could be, to a test beside this one.
+ * Finds a port outside the range of the system for a program that cannot take port 0: a test beside
+ * this one could be given a port of that range before it is bound.
  */
 export const findFreePort = async (): Promise<number> => {
   for (;;) {

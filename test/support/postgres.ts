@@ -11,7 +11,7 @@ import { newId } from '../../shared/ids.ts'
 import { MEMORY_FOLDER } from './memory-folder.ts'
 import { pause } from './wait-until.ts'
 
-/** Set by `npm test`: folder of the socket of the cluster that all test files share. */
+/** Variable set by `npm test`: folder of the socket of the cluster that all test files share. */
 export const SOCKET_FOLDER = 'SHOAL_TEST_POSTGRES'
 
 /** Name of the database that new stores are copied from, and of the folder for those in files. */
@@ -74,7 +74,7 @@ export class Cluster {
     return standby
   }
 
-  /** Has a standby receive nothing more, as one that lags behind. */
+  /** Cuts a standby off, as one that lags behind. */
   async cutOff(): Promise<void> {
     await administer(this.folder, "alter system set primary_conninfo = ''")
     await administer(this.folder, 'select pg_reload_conf()')

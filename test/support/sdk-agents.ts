@@ -31,7 +31,9 @@ export interface SdkAgent {
 }
 
 export interface SdkAgentOptions {
-  /** It makes a task of a message, answers with that at once, and ends it when this resolves. */
+  /**
+   * Promise that ends the task: the agent makes a task of a message and answers with that at once.
+   */
   until?: Promise<void>
   /** Headers without which it answers 401. */
   wants?: Record<string, string>

@@ -29,7 +29,7 @@ export const memorySecrets = (): Pick<Secrets, 'ensure'> => {
   }
 }
 
-/** Where a certificate is kept that belongs to no store. */
+/** Place of a certificate that belongs to no store. */
 export const certificatePlace = async (t: Pick<Test, 'teardown'>) => ({
   stateDir: await temporaryFolder(t),
   secrets: memorySecrets(),

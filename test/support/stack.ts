@@ -36,7 +36,7 @@ export interface HealthAnswer {
 
 export interface StackOptions {
   cells?: number
-  /** Laid over the coordinator's and the daemons' configuration. */
+  /** Catalogue laid over the coordinator's and the daemons' configuration. */
   catalogue?: object[]
   inference?: object
   /** More settings of the coordinator. */

@@ -132,7 +132,10 @@ export class TcpProxy {
     this.#links.delete(link)
   }
 
-  /** In order: timers of one length are called in the order in which they were set. */
+  /**
+   * Passes a chunk on in order: timers of one length are called in the order in which they were
+   * set.
+   */
   #pass(act: () => void): void {
     if (this.#mode === 'blackhole') return
     if (this.#delayMs === 0) act()

@@ -135,7 +135,10 @@ export class UnitRunner implements AsyncDisposable {
     ]
   }
 
-  /** In systemd a filter of the service's control group; here the whole machine is the service's. */
+  /**
+   * Filters the addresses of a unit. In systemd this is a filter of the service's control group;
+   * here the whole machine is the service's.
+   */
   #filterAddresses(unit: Unit): void {
     const isDenied =
       unit.last('IPAddressDeny') === 'any' && unit.last('IPAddressAllow') === 'localhost'

@@ -2,7 +2,7 @@
 export const pause = (milliseconds = 20): Promise<void> =>
   new Promise(done => setTimeout(done, milliseconds))
 
-/** Far more than any wait takes on a busy machine, and less than the time-out of a file. */
+/** Deadline far above any wait on a busy machine, and below the time-out of a file. */
 export const DEADLINE_MS = 120_000
 
 /**

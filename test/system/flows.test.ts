@@ -3,7 +3,7 @@ import { takeOverFlows } from '../prove/support/flow-takeovers.ts'
 import { killInFlows } from '../support/flow-kills.ts'
 import { postgresMissing } from '../support/postgres.ts'
 
-/** In their full size these are `npm run prove -- flows`. */
+/** The full size of these tests is `npm run prove -- flows`. */
 t.test('a killed coordinator neither repeats nor loses a step of a flow', async t => {
   const { faults, acknowledged, runs, effects } = await killInFlows(2)
   t.strictSame(faults, [])

@@ -4,7 +4,7 @@ import { main as proveKills } from '../prove/replicas-kills.ts'
 import { main as proveStreams } from '../prove/replicas-streams.ts'
 import { postgresMissing } from '../support/postgres.ts'
 
-/** In their full size these are `npm run prove -- replicas`. */
+/** The full size of these tests is `npm run prove -- replicas`. */
 t.test('three coordinators on one PostgreSQL', { skip: postgresMissing }, async t => {
   t.test('give histories that one coordinator could have given', async t => {
     t.ok(await proveHistories(['--clients', '4', '--rounds', '1']))

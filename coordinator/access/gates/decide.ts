@@ -8,7 +8,7 @@ export interface PolicyAsker {
 
 interface Verdict {
   decision: Decision
-  /** Set with `needs_gate`. */
+  /** Gate of a decision `needs_gate`; undefined for others. */
   gateId: string | undefined
   /** The matching rule; undefined when no rule matches the action. */
   ruleId: string | undefined

@@ -124,7 +124,7 @@ export class Verifier<T> {
     return this.#known.get(id)?.some(secret => secret.value === value) === true
   }
 
-  /** Must be called after the stored credential has changed. */
+  /** Forgets a credential. The owner calls it after the stored credential has changed. */
   forget(id: string): void {
     this.#known.delete(id)
     this.#unknown.delete(id)

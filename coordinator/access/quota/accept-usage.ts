@@ -86,7 +86,7 @@ export const acceptUsage = async (
   return accepted
 }
 
-/** Without a checksum: the rows are accepted as they are. */
+/** Stores an hour without a checksum: the rows are accepted as they are. */
 const setHour = async (
   trx: Transaction<RecordTables>,
   { hourAt, found: { requests, tokens } }: UsageLoss,

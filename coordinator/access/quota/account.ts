@@ -4,11 +4,11 @@ import type { Minute } from '../../kernel/base/minute.ts'
 export interface Account {
   id: string
   month: string
-  /** Reserved in the ledger and not spent. */
+  /** Requests that are reserved in the ledger and not spent. */
   lease: number
   /** The limit it was reserved under. */
   leaseLimit: number
-  /** Reserved by all processes when last seen; undefined before the first look. */
+  /** Requests that all processes had reserved when last seen; undefined before the first look. */
   reserved: number | undefined
   minute: Minute
   /** Callers that wait for a lease. */

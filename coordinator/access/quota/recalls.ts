@@ -11,7 +11,7 @@ export interface LeaseRecalls {
   list(): Promise<readonly string[]>
 }
 
-/** For a process that is alone. */
+/** Recalls of a process that is alone. */
 export const NO_RECALLS: LeaseRecalls = {
   patienceMs: () => 0,
   recall: async () => {},

@@ -30,7 +30,7 @@ export class UsageAnchors {
     }
   }
 
-  /** Even while the audit is in doubt, because usage is recorded then too. */
+  /** Writes the anchors, even while the audit is in doubt, because usage is recorded then too. */
   async write(): Promise<void> {
     const totals = [...this.#pending.values()].sort((a, b) => a.hour_at - b.hour_at)
     if (totals.length === 0) return

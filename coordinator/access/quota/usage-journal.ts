@@ -22,7 +22,7 @@ export interface JournaledUsage extends Pick<UsageStore, 'record' | 'sums'> {
 interface JournalOptions {
   stateDir: string
   logger: Pick<Logger, 'warn' | 'error'>
-  /** Called when a row could not be written to the disk. */
+  /** Runs when a row could not be written to the disk. */
   onFailure?: (error: unknown) => void
 }
 

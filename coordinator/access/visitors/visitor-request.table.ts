@@ -4,7 +4,7 @@ import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 /** A visitor's request within the last hour, for the limit of an address. */
 export const visitorRequestTable = defineTable('visitor_requests', {
   columns: {
-    /** That of the claim. */
+    /** Id of the claim. */
     id: text(),
     address_digest: text(),
     at: time(),

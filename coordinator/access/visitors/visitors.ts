@@ -127,7 +127,10 @@ interface VisitorRequest {
   limit: number
 }
 
-/** Only the digest of the address is stored, for an hour. Throws `rate_limited`. */
+/**
+ * Counts a request of a visitor. Only the digest of the address is stored, for an hour. Throws
+ * `rate_limited`.
+ */
 const countRequest = async (
   trx: SealedTrx,
   { id, address, at, limit }: VisitorRequest,

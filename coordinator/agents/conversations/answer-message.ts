@@ -18,9 +18,9 @@ interface AnswerContext<C extends ConversationCaller> {
   readRecent: () => Promise<Message[]>
   /** Stores a message and reports it. */
   add: (message: NewMessage) => Promise<Message>
-  /** Called with each piece of an answer. */
+  /** Receives each piece of an answer. */
   delta: (from: string, text: string) => Promise<void> | void
-  /** Called with failures that the participants did not cause. */
+  /** Receives failures that the participants did not cause. */
   onError: (error: unknown) => void
 }
 

@@ -30,7 +30,7 @@ export interface SpeakerTurn {
   argument: string | undefined
   /** Aborts when the caller disconnects or the time is up. */
   signal: AbortSignal
-  /** Called with each piece of an answer; a promise resolves when the reader can take more. */
+  /** Receives each piece of an answer; a promise resolves when the reader can take more. */
   delta: (text: string) => Promise<void> | void
 }
 

@@ -50,7 +50,10 @@ const carryOut = async (
   return runWithApproval({ id, run }, { ...planned, request, requester }, context)
 }
 
-/** Refused when the approval is used, so that the reason is that of the gate and is audited. */
+/**
+ * Uses an earlier approval. It is refused when the approval is used, so that the reason is that of
+ * the gate and is audited.
+ */
 const useEarlierApproval = async (
   operation: AnyApproved,
   input: object,

@@ -6,7 +6,7 @@ import type { Upload } from '../../kernel/declaration/upload.ts'
 export interface CallListener {
   progress?: Report | undefined
   tell?: Tell | undefined
-  /** Called when the key of the call ends before it has answered. */
+  /** Runs when the key of the call ends before it has answered. */
   onKeyEnd?: () => void
 }
 

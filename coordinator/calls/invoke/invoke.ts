@@ -24,7 +24,7 @@ export interface PipelineParts extends CountParts {
   /** Operations that calls may name by their id: the skills. */
   skills: readonly (Operation & SkillFacts)[]
   views: () => PipelineViews
-  /** Needed by operations that answer from a task. */
+  /** Tasks, for operations that answer from one. */
   tasks: () => Pick<OperationTasks, 'begin'> | undefined
   idempotency?: Idempotency | undefined
   resolveReferences: ResolveReferences

@@ -14,7 +14,7 @@ interface CallTimeParts {
   operation: Pick<Declaration, 'id' | 'timeoutSeconds' | 'mode'>
   /** Each ends the call when it aborts: the caller has left, the task was cancelled. */
   signals: readonly AbortSignal[]
-  /** Called when the work ends after its time was up; nobody gets its result. */
+  /** Runs when the work ends after its time was up; nobody gets its result. */
   onLate: () => void
 }
 

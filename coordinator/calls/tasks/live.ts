@@ -21,9 +21,9 @@ export interface LiveTaskParts {
   worker: string
   addEvents: Events['addWithin']
   hooks: TaskHooks | undefined
-  /** Called for each event after it is stored. */
+  /** Runs for each event after it is stored. */
   onEvent: (task: Task, event: StreamResponse, tenantId: string) => void
-  /** Called when a change cannot be stored now; storing is retried unless the task `isLost`. */
+  /** Runs when a change cannot be stored now; storing is retried unless the task `isLost`. */
   onError: (taskId: string, error: Error) => void
   logger: Pick<Logger, 'warn'>
   now: () => number

@@ -13,9 +13,9 @@ export const MAX_RUNNING_PER_TENANT = 500
 
 export interface TurnParts extends LiveTaskParts {
   logger: Pick<Logger, 'warn' | 'error'>
-  /** Called when this process stops reporting the events of a task. */
+  /** Runs when this process stops reporting the events of a task. */
   onLeft: (taskId: string) => void
-  /** Called for a task whose turn has ended with unhandled mail. */
+  /** Runs for a task whose turn has ended with unhandled mail. */
   onMail: (taskId: string) => void
 }
 

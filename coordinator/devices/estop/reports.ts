@@ -47,7 +47,7 @@ export interface ReceivedReport {
 
 /** The newest report of each cell: in memory as far as it was received here, and in the store. */
 export class EstopReports {
-  /** Notified of every genuine report. */
+  /** Listeners to every genuine report. */
   readonly received = new Listeners<[ReceivedReport]>()
   readonly #parts: EstopReportsParts
   readonly #newest = new Map<string, EstopReport>()

@@ -24,7 +24,7 @@ const MAX_OLD = 4096
  * and not stored yet. Both are in force.
  */
 export class Stops {
-  /** Notified after the stops were read again. */
+  /** Listeners that run after the stops were read again. */
   readonly changes = new Listeners<[]>()
   readonly #parts: StopsParts
   readonly #changes: ChangeFollower

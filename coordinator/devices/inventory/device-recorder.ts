@@ -31,7 +31,7 @@ interface RecorderParts {
   events: Pick<Events, 'addWithin'>
   /** Announcement of a cell to this coordinator; undefined before its birth. */
   announced: (cellId: string) => Announce | undefined
-  /** Called after a commit that has changed devices. */
+  /** Runs after a commit that has changed devices. */
   onChange: () => void
   /** Unix milliseconds. */
   now: () => number

@@ -20,7 +20,7 @@ export interface SeriesPoint {
   samples: number
 }
 
-/** Those of cells but the finest, of which devices would have too many rows. */
+/** Resolutions of cells except the finest, of which devices would have too many rows. */
 export const DEVICE_RESOLUTIONS = { '1m': RESOLUTIONS['1m'], '1h': RESOLUTIONS['1h'] } as const
 export type SeriesResolution = keyof typeof DEVICE_RESOLUTIONS
 

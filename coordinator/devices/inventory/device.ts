@@ -45,10 +45,10 @@ interface Named {
 export const compareByName = (a: Named, b: Named): number =>
   compareTexts(a.name, b.name) || compareTexts(a.id, b.id)
 
-/** By code units, so that the order is the same on every machine. */
+/** Compares by code units, so that the order is the same on every machine. */
 const compareTexts = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)
 
-/** Where it stands, as far as it matters which e-stops hold it. */
+/** Position of a device among cells and sites, which decides what e-stops hold it. */
 export const seatOf = ({ id, cellId, facts }: Device): DeviceSeat => ({
   cellId,
   deviceId: id,

@@ -20,7 +20,9 @@ import {
 } from './members.ts'
 import { type PlannedSwarm, planSwarm, type SwarmRequest } from './plan-swarm.ts'
 
-/** Which devices are asked to take part; the configuration decides what is absent. */
+/**
+ * Selection of the devices that are asked to take part; the configuration decides what is absent.
+ */
 export interface SwarmSelection {
   members?: readonly string[] | undefined
   site?: string | undefined

@@ -4,14 +4,14 @@ interface Entry<R, P> {
   leave: AbortController
   listeners: Set<(progress: P) => void>
   callers: number
-  /** Called when no caller uses the result any more. */
+  /** Runs when no caller uses the result any more. */
   release: () => void
 }
 
 /** A result in use by one caller. */
 export interface HeldResult<R> {
   result: R
-  /** Called once: what the result holds is given back when no caller uses it any more. */
+  /** Runs once: what the result holds is given back when no caller uses it any more. */
   release(): void
 }
 

@@ -26,7 +26,9 @@ export interface DeltaDraft {
   field: string | null
   before: unknown
   after: unknown
-  /** Set when `before` or `after` was too long; lists then have only items that the other lacks. */
+  /**
+   * True when `before` or `after` was too long; lists then have only items that the other lacks.
+   */
   is_truncated?: true
   /** The other entity of a merge or split. */
   other_id: string | null

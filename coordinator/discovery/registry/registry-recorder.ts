@@ -28,7 +28,7 @@ interface RecorderParts {
   rates: CellRates
   pseudonyms: Pseudonyms
   figures: { discovery: { countCut(): void } }
-  /** Instead of the bounds of a coordinator. */
+  /** Bounds in place of those of a coordinator. */
   bounds?: EvidenceBounds
   now: () => number
 }

@@ -132,14 +132,17 @@ export const ALERT_RULES = {
     raiseAfterMs: 0,
     clearAfterMs: 0,
   },
-  /** Raised until the next start: only `audit accept` lifts it, with the coordinator stopped. */
+  /**
+   * An alert that stays until the next start: only `audit accept` lifts it, with the coordinator
+   * stopped.
+   */
   audit_broken: {
     says: 'the audit was tampered with, so nothing is written',
     level: 'critical',
     raiseAfterMs: 0,
     clearAfterMs: 0,
   },
-  /** Raised until `usage accept`. */
+  /** An alert that stays until `usage accept`. */
   usage_missing: {
     says: 'recorded usage is missing or was changed',
     level: 'critical',
@@ -169,7 +172,7 @@ export const rewordAfterMs = (rule: AlertRule): number => {
 }
 
 /**
- * Finding of one look at the fleet; conditions that are in order are not reported. `hold` means
+ * Result of one look at the fleet; conditions that are in order are not reported. `hold` means
  * neither good nor bad, or unknown: it raises nothing and clears nothing.
  */
 export interface Observation {

@@ -7,7 +7,7 @@ export interface DiagnosisCheck {
   id: string
   title: string
   result: DiagnosisResult
-  /** Finding, in plain words. */
+  /** Observation, in plain words. */
   observed: string
   /** Recommended action; undefined when none is needed. */
   remedy?: string

@@ -24,9 +24,9 @@ const SOLE: BrokerTopics = {
 }
 
 /**
- * Of several coordinators each has its own topics, with its id as one more level: a cell has a
- * session with each of them, and what one hears of its session, such as its end, is not true of the
- * others.
+ * Topics of a coordinator. Each of several coordinators has its own topics, with its id as one more
+ * level: a cell has a session with each of them, and what one hears of its session, such as its
+ * end, is not true of the others.
  */
 export const createBrokerTopics = (replicaId: string | undefined): BrokerTopics => {
   if (replicaId === undefined) return SOLE

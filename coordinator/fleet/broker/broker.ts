@@ -203,7 +203,9 @@ export const createEmbeddedBus = async (parts: BusParts): Promise<Bus> => {
 
   const subscribers = followSubscribers(broker)
 
-  /** Past the queue of the engine, in which a cell that does not read holds up the others. */
+  /**
+   * Publishes past the queue of the engine, in which a cell that does not read holds up the others.
+   */
   const publishToEach: Bus['publishToEach'] = (name, cellIds, type, body) => {
     const payload = encode(type, body)
     return cellIds.map(async cellId => {

@@ -66,6 +66,6 @@ export interface BusParts {
   onTakeover: (cellId: string, from: { address: string; before: string }) => void
   /** Checks a cell's credential in CONNECT; the upgrade has checked one already. */
   authenticate: (cellId: string, credential: string) => Promise<boolean> | boolean
-  /** Instead of `CONNECT_TIMEOUT_MS`. */
+  /** Limit in place of `CONNECT_TIMEOUT_MS`. */
   connectTimeoutMs?: number
 }

@@ -41,7 +41,7 @@ export interface Login {
 
 interface ExternalParts extends BusParts {
   broker: ExternalBroker
-  /** Called when the connection to the broker is established or lost. */
+  /** Runs when the connection to the broker is established or lost. */
   onConnectionChange: (connected: boolean) => void
 }
 

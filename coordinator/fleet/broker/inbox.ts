@@ -16,7 +16,7 @@ import type { DeviceReceiver, EstopReceiver, FindingsReceiver } from './receiver
 export interface InboxParts {
   fleet: Pick<Fleet, 'birth' | 'state' | 'sample'> & Partial<Pick<Fleet, 'recordLateSamples'>>
   logger: Logger
-  /** Called with every accepted birth, so that the epoch survives a restart. */
+  /** Receives every accepted birth, so that the epoch survives a restart. */
   onBirth: (cellId: string, epoch: number, announce: Announce) => void
   /** Receivers of command and configuration messages; without them these messages are dropped. */
   control?: ControlReceiver
@@ -26,7 +26,7 @@ export interface InboxParts {
   findings?: FindingsReceiver
   /** Receiver of e-stop reports; without it they are dropped. */
   estops?: Pick<EstopReceiver, 'onReport'>
-  /** Called for every invalid message. */
+  /** Runs for every invalid message. */
   onDropped?: (name: TopicName) => void
   /** Unix time, milliseconds. */
   now?: () => number

@@ -1,6 +1,6 @@
 import type { Presence } from './presence.ts'
 
-/** From the best to the worst. */
+/** Order from the best to the worst. */
 const ORDER: readonly Presence[] = ['ready', 'degraded', 'draining', 'suspect', 'stopped', 'dead']
 
 /**

@@ -26,18 +26,18 @@ interface FleetParts {
   limits: PresenceLimits
   /** Monotonic milliseconds. */
   nowMs: () => number
-  /** Called on every change of presence, after it took effect. */
+  /** Runs on every change of presence, after it took effect. */
   onPresenceChange: (cell: Cell, from: Presence) => void
   onForget?: (cellId: string) => void
-  /** Called for every accepted birth. */
+  /** Runs for every accepted birth. */
   onBirth?: (cell: Cell) => void
-  /** Called for a birth that is ignored because the cell has shown a higher epoch before. */
+  /** Runs for a birth that is ignored because the cell has shown a higher epoch before. */
   onStaleBirth?: (cell: Cell) => void
-  /** Called when an enrolled cell reports something before its birth since this start. */
+  /** Runs when an enrolled cell reports something before its birth since this start. */
   onUnannounced?: (cellId: string) => void
-  /** Called after the routable state of a cell may have changed: engines, their room, its link. */
+  /** Runs after the routable state of a cell may have changed: engines, their room, its link. */
   onRoutingChange?: (cell: Cell) => void
-  /** Called for every accepted sample. */
+  /** Runs for every accepted sample. */
   onSample?: (cell: Cell, sample: Sample) => void
   onLateSamples?: (cell: Cell, samples: Sample[], clockAheadMs: number) => void
   router?: Router

@@ -9,7 +9,7 @@ const PREFIX = 'shoal.cell.'
 /** Presence of each cell over all coordinators, as it was reported last. */
 export class PublishedPresence {
   readonly #told = new Map<string, Presence>()
-  /** Called after a change was reported, by whichever coordinator. */
+  /** Runs after a change was reported, by whichever coordinator. */
   readonly changes = new Listeners<[cellId: string, presence: Presence]>()
 
   static async open(

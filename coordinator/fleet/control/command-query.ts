@@ -26,7 +26,7 @@ const listedResult = sql<string | null>`
 
 export interface CommandFilter {
   cellId?: string
-  /** Only live commands of this device. */
+  /** Device of the commands; only live ones are listed. */
   deviceId?: string
   /** Id of the last command of the previous page. */
   before?: string

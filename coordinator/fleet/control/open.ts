@@ -94,8 +94,8 @@ export const openControl = async (
 }
 
 /**
- * Has cells follow the egress of the coordinator that leads, from its start and after each reload;
- * coordinators with different settings would otherwise take turns.
+ * Makes cells follow the egress of the coordinator that leads, from its start and after each
+ * reload; coordinators with different settings would otherwise take turns.
  */
 const followEgress = (
   configs: Pick<Configs, 'setEgress'>,

@@ -82,8 +82,8 @@ export class CellAdmission {
   }
 
   /**
-   * As `noteArrival`, for a start that opens a connection. Throws `rate_limited` for a cell that
-   * connects again and again.
+   * Notes an arrival as `noteArrival` does, for a start that opens a connection. Throws
+   * `rate_limited` for a cell that connects again and again.
    */
   noteConnection(cellId: string, bootId: string): void {
     this.#parts.connects.note(cellId)

@@ -11,7 +11,7 @@ interface CellStartsParts {
   fleet: Pick<Fleet, 'cell'>
   /** Silence after which a cell is not present any more. */
   silenceMs: number
-  /** Called for a cell of which two starts are connected at the same time. */
+  /** Runs for a cell of which two starts are connected at the same time. */
   onClone: (cellId: string) => void
   /** Monotonic milliseconds. */
   nowMs: () => number

@@ -9,7 +9,7 @@ export interface EnrolledCell {
   tokenId: string
   enrolledAt: number
   revokedAt?: number
-  /** Set while connections as this cell are refused. */
+  /** Time since which connections as this cell are refused. */
   quarantinedAt?: number
   /** Unix time at which its credential was created, milliseconds. */
   renewedAt: number

@@ -26,7 +26,7 @@ export type { EnrolledCell } from './cell.ts'
 
 interface CellsOptions {
   store: Store
-  /** Called with the reason for a refused enrolment, which the requester does not receive. */
+  /** Receives the reason for a refused enrolment, which the requester does not receive. */
   logger?: Pick<Logger, 'warn'>
   /** Reports what happens to cells; nobody hears of what a command on the machine does. */
   addEvents?: Events['addWithin']

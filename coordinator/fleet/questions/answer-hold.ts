@@ -42,7 +42,7 @@ export class AnswerHold {
     return this.#bytes
   }
 
-  /** Bound that refused the last take. */
+  /** Limit that refused the last take. */
   get refusedBy(): string | undefined {
     return this.#share?.refusedBy
   }
@@ -137,7 +137,10 @@ export const requireKeyRoom = ({ budget }: Pick<AnswerMemory, 'budget'>, keyId: 
     throw createKeyBoundError()
 }
 
-/** Not a 503: no other cell could help, and neither can a retry before the key has read. */
+/**
+ * Creates the error of a key that has not read its answers. It is not a 503: no other cell could
+ * help, and neither can a retry before the key has read.
+ */
 export const createKeyBoundError = (): ShoalError =>
   new ShoalError(
     'rate_limited',

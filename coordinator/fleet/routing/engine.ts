@@ -31,7 +31,7 @@ export interface CellEngine {
   /** Time at which the engine was last taken out of routing, in monotonic milliseconds. */
   lostAtMs?: number
   trail?: Trail
-  /** Its service so far; undefined before its first request. */
+  /** Service of the engine so far; undefined before its first request. */
   health?: EngineHealth | undefined
   /** Most tokens of one request, as the cell reports; undefined when unknown. */
   contextLength?: number | undefined

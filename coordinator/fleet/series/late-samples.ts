@@ -4,7 +4,7 @@ import type { Sample } from '../../../shared/wire/telemetry.ts'
 export interface LateSamples {
   cellId: string
   samples: Sample[]
-  /** By how much the cell's clock was ahead when they arrived. */
+  /** Time by which the cell's clock was ahead when the samples arrived. */
   clockAheadMs: number
 }
 

@@ -8,7 +8,7 @@ interface PowerHour {
   cells: number
 }
 
-/** By the beginning of the hour, Unix milliseconds. */
+/** Sums by the beginning of the hour, Unix milliseconds. */
 export type PowerHours = ReadonlyMap<number, PowerHour>
 
 /** Adds up the power of cells by the hour. */

@@ -8,7 +8,7 @@ interface CascadeParts {
   ask: (model: string, how: CascadeRequest) => Promise<DispatchResult>
   /** Returns whether a cell is available for the model now. */
   serves: (model: string) => boolean
-  /** Called before the client gets a head, with every model asked so far; the last one answers. */
+  /** Runs before the client gets a head, with every model asked so far; the last one answers. */
   trail: (steps: readonly CascadeAttempt[]) => void
   /** Unix time, milliseconds. */
   now: () => number

@@ -15,7 +15,7 @@ export interface EngineRequest extends Pick<CellRequest, 'path' | 'body'> {
 
 /** Options for reading the answer. */
 interface EngineReader extends Omit<FollowOptions, 'limitMs'> {
-  /** Called with the attempt under way. */
+  /** Receives the attempt under way. */
   onSent?: (follower: Follower) => void
 }
 

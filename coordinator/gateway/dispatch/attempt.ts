@@ -67,7 +67,7 @@ export class Follower implements AnswerListener, HoldOwner {
   /** The answers of the cell use up its share of the memory. */
   #isCellFull = false
   #beganAtMs: number | undefined
-  /** Created by the first beat, which most answers do not live to see. */
+  /** Clock of the service. The first beat creates it, which most answers do not live to see. */
   #clock: ServiceClock | undefined
   #fault: Fault | undefined
   /** Explains the fault to the client. */

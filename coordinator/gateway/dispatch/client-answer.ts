@@ -37,7 +37,7 @@ interface ClientAnswerParts {
   memory: AnswerMemory
   /** Key whose share of the memory unread bytes take. */
   keyId: string
-  /** Called with the code of an error that is answered. */
+  /** Receives the code of an error that is answered. */
   onError?: ((code: ErrorCode) => void) | undefined
 }
 

@@ -32,9 +32,9 @@ export interface Dispatch {
    * wait.
    */
   lane?: RequestLane | undefined
-  /** Waited for before the answer ends, so that an answered request is on record. */
+  /** Records an outcome before the answer ends, so that an answered request is on record. */
   record: (outcome: DispatchOutcome) => Promise<void>
-  /** Called with the code of an error that is sent to the client. */
+  /** Receives the code of an error that is sent to the client. */
   onError?: ((code: ErrorCode) => void) | undefined
   /** Looks at the head of an answer; false declines it, and the client never sees any of it. */
   accept?: (status: number, headers: AnswerHeaders) => boolean
@@ -61,7 +61,7 @@ export interface DeclinedAnswer {
    * that was discarded, perhaps because its memory was needed.
    */
   readonly deliver: (() => Promise<void>) | undefined
-  /** Must be called for an answer that is not delivered. */
+  /** Discards the request. The owner calls it for an answer that is not delivered. */
   discard(): void
 }
 

@@ -13,7 +13,7 @@ export interface FollowOptions {
   /** True when the client asked for server-sent events. */
   streaming: boolean
   accept: ((status: number, headers: AnswerHeaders) => boolean) | undefined
-  /** Called before the first byte is forwarded; from then on no other cell can take over. */
+  /** Runs before the first byte is forwarded; from then on no other cell can take over. */
   onStart: () => void
   /**
    * Returns the time without progress after which the cell counts as hanging, in milliseconds;

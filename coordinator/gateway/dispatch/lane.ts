@@ -53,7 +53,7 @@ interface LaneParts {
   queue: Pick<WaitQueue, 'enter' | 'offer' | 'offerPlace'>
   trails: Trails
   onFault?: (fault: Fault) => void
-  /** Called when the circuit breaker of an engine has opened or closed. */
+  /** Runs when the circuit breaker of an engine has opened or closed. */
   onBreaker?: (engine: CellEngine, isClosed: boolean) => void
   /** Requests that were under way while this process stood still tell nothing about their cells. */
   standstill?: Pick<Standstill, 'hasBeenSince'>

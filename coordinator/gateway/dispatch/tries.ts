@@ -63,7 +63,7 @@ export class Tries {
     this.hasMetSilence ||= isSilence(fault)
   }
 
-  /** After the wait in line, cells that refused the request may have it again. */
+  /** Allows cells that refused the request to have it again, after the wait in line. */
   allowRefused(): void {
     this.#tried = this.#failedOn
   }

@@ -26,7 +26,7 @@ interface LinkSessionEvents {
   /** The session takes no more requests; open ones may end. */
   onLeaving(): void
   onPong(payload: Buffer): void
-  /** Called before the streams close. Without a reason the end was intended. */
+  /** Runs before the streams close. Without a reason the end was intended. */
   onClosed(reason: Error | undefined): void
 }
 

@@ -12,11 +12,11 @@ export interface CellLinkOptions {
   logger: Logger
   /** Interval of pings, and the time after which a cell that has not answered one is late. */
   pingEveryMs: number
-  /** Called once the cell has sent its settings. */
+  /** Runs once the cell has sent its settings. */
   onUp: (link: CellLink) => void
-  /** Called when the link takes no more requests, perhaps again when it has closed. */
+  /** Runs when the link takes no more requests, perhaps again when it has closed. */
   onDown: (link: CellLink) => void
-  /** Called when the cell is late with the answer to a ping, and when it has answered after all. */
+  /** Runs when the cell is late with the answer to a ping, and when it has answered after all. */
   onLate?: (link: CellLink, isLate: boolean) => void
 }
 

@@ -7,7 +7,7 @@ interface PingsOptions {
   send: (payload: Buffer) => void
   onMeasured: (milliseconds: number) => void
   /**
-   * Called whenever the next ping is due and the last one is not answered yet.
+   * Runs whenever the next ping is due and the last one is not answered yet.
    * @param silentMs time without an answer, in whole intervals
    */
   onLate: (silentMs: number) => void

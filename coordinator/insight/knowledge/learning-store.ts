@@ -23,7 +23,7 @@ export const DEFAULT_LEARNING: LearningSettings = {
 
 /** Learned strength of an edge at a time. */
 export interface LearnedStrength {
-  /** From 0 to 1. */
+  /** Strength from 0 to 1. */
   strength: number
   /** Unix milliseconds. */
   at: number

@@ -16,7 +16,7 @@ export type Embed = (
 
 export interface ConceptMatch {
   node: GraphNode
-  /** From 0 to 1; matches are sorted by it. */
+  /** Score from 0 to 1, by which matches are sorted. */
   score: number
   /** Similarity of the meaning, by embeddings or by text. */
   similarity: number

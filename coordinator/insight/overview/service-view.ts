@@ -5,7 +5,7 @@ import { figuresOf, NO_USAGE, type UsageSums } from '../reports/service-figures.
 
 export const PeriodView = z.object({
   from: z.iso.datetime(),
-  /** Not included; the last hour is still running. */
+  /** End of the period, exclusive; the last hour is still running. */
   to: z.iso.datetime(),
 })
 

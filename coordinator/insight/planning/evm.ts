@@ -84,7 +84,7 @@ const viewForecast = (
   }
 }
 
-/** Without the noise of binary fractions, and without a negative zero. */
+/** Rounds away the noise of binary fractions, and a negative zero. */
 const roundNoise = (value: number): number => Number(value.toPrecision(12)) + 0
 
 const divide = (amount: number, by: number, reason: string): Metric => {

@@ -6,7 +6,7 @@ import type { Schedule } from './schedule.ts'
 interface ChartTask {
   id: string
   name?: string | undefined
-  /** From 0 to 100. */
+  /** Completed share, from 0 to 100. */
   completePercent?: number | undefined
 }
 
@@ -171,7 +171,7 @@ const shorten = (label: string): string => {
     : `${characters.slice(0, LABEL_LENGTH - 1).join('')}…`
 }
 
-/** Escaped, without the characters that XML 1.0 has no place for (section 2.2). */
+/** Escapes text, without the characters that XML 1.0 has no place for (section 2.2). */
 const escapeText = (value: string): string =>
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
   escapeMarkup(value.replaceAll(/[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/g, '\ufffd'))

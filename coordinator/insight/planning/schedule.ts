@@ -15,7 +15,7 @@ interface PertEstimate {
 
 export interface Schedule {
   network: Network
-  /** By the index of the task. */
+  /** Estimates by the index of the task. */
   estimates: readonly ThreePoint[]
   times: TaskTimes
   /** One critical path, as indexes of tasks. */

@@ -10,7 +10,7 @@ import {
 
 export interface SimulationInput {
   network: Network
-  /** By the index of the task. */
+  /** Estimates by the index of the task. */
   estimates: readonly ThreePoint[]
   distribution: Distribution
   runs: number

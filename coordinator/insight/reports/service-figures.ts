@@ -12,7 +12,7 @@ export interface ServiceFigures {
   refused: number
   /** Requests that no cell accepted. */
   unavailable: number
-  /** Failed and unavailable requests, of all requests but the refused ones. */
+  /** Share of failed and unavailable requests, of all requests except the refused ones. */
   errorPercent: number | null
   /** Attempts on cells that did not answer the request. */
   retries: number

@@ -35,7 +35,7 @@ export class ChatServers {
     return this.#parts.config[tenantId]?.url
   }
 
-  /** Never throws for a server that does not answer: its state says so. */
+  /** Checks a server. It does not throw for one that does not answer: the state says so. */
   async check(tenantId: string, signal: AbortSignal): Promise<ChatServerStatus | undefined> {
     const { config, ask } = this.#parts
     const configured = Object.hasOwn(config, tenantId) ? config[tenantId] : undefined

@@ -59,7 +59,7 @@ export class Services {
     })
   }
 
-  /** Never throws for a service that does not answer: its state says so. */
+  /** Checks a service. It does not throw for one that does not answer: the state says so. */
   async check(
     serviceId: ServiceId,
     { isDeep, realms = this.#parts.config.keycloak.realms ?? REALMS }: CheckOptions,

@@ -25,7 +25,7 @@ export interface AuditEntry extends Actor {
   /** Id of the thing that was acted on. */
   subject: string
   outcome: 'done' | 'refused'
-  /** Must not contain secrets or prompt text. */
+  /** Details of the event, without secrets or prompt text. */
   details?: Record<string, unknown>
 }
 

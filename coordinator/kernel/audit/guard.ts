@@ -107,7 +107,10 @@ export class AuditGuard {
     )
   }
 
-  /** Signed by this key or an earlier one; `audit accept` voids the heads signed before it. */
+  /**
+   * True for a head that this key or an earlier one signed; `audit accept` voids the heads signed
+   * before it.
+   */
   #isWitness(head: AuditHead): boolean {
     return this.#parts.signer.witnesses(head.key_id) && isGenuineHead(head, head.key_id)
   }

@@ -13,7 +13,7 @@ interface PurgeParts {
   retentionDays: number
   /** Unix milliseconds, for the record. */
   now: () => number
-  /** Called with the reason when a broken link is found during the purge. */
+  /** Receives the reason when a broken link is found during the purge. */
   suspect: (reason: string) => void
   signal: AbortSignal
 }

@@ -4,7 +4,7 @@
  * Leading apostrophes are part of it, so that a guard can be told from an apostrophe of the text.
  */
 const FORMULA = /^[\s\p{C}"']*[=+\-@＝＋－＠]/u
-/** At the start of a cell, white space that is dropped may hide a formula. */
+/** Beginning of a formula. At the start of a cell, white space that is dropped may hide one. */
 const CELL_FORMULA = /^[\s\p{C}"']*[=+\-@\t\r\n＝＋－＠]/u
 /**
  * Places where a cell may begin: spreadsheets separate by semicolons, tabs or bars in some locales,

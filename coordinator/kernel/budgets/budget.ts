@@ -22,7 +22,9 @@ export interface BudgetLimits<Kind extends string = string> {
 export interface Share {
   /** Amount held now. */
   readonly held: number
-  /** Bound that refused the last take: a kind of holder or `total`; undefined when it was granted. */
+  /**
+   * Limit that refused the last take: a kind of holder or `total`; undefined when it was granted.
+   */
   readonly refusedBy: string | undefined
   /** Returns false, and takes nothing, when a bound would be exceeded. */
   take(amount: number): boolean

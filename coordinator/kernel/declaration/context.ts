@@ -25,7 +25,7 @@ export interface Progress {
 /** A skill that is called inside another call, with its caller. */
 interface SkillCall {
   input: unknown
-  /** Called once the call was admitted, before it runs. */
+  /** Runs once the call was admitted, before it runs. */
   onAdmitted?: () => Promise<void>
   /** True when the outer call was counted for this one too. */
   isCounted?: boolean

@@ -54,7 +54,7 @@ interface ApprovedBehaviour<I extends z.ZodObject, O extends z.ZodType, P, Plan,
   plan: (input: z.output<I>, context: Plan) => Promise<ApprovedPlan<P>> | ApprovedPlan<P>
   show?: never
   recall?: never
-  /** With an approval, it must call `approval.use` around its effect. */
+  /** Carries out the plan. With an approval, it must call `approval.use` around its effect. */
   run: (plan: P, context: Run, approval: SingleUseApproval | undefined) => Answer<O>
 }
 

@@ -28,8 +28,8 @@ export type EventListener = (event: CloudEvent) => void
 /** Events of all coordinators that share the store, in one order. */
 export interface Events {
   /**
-   * Has an event stored and reported within milliseconds, in the order of the calls. It costs the
-   * caller nothing, and may be lost when the process is killed just then.
+   * Publishes an event: it is stored and reported within milliseconds, in the order of the calls.
+   * It costs the caller nothing, and may be lost when the process is killed just then.
    */
   publish(type: string, data: unknown, subject?: string): void
   /** Stores events in the transaction of the change that they report; both happen or neither. */

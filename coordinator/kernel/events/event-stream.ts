@@ -16,7 +16,7 @@ export interface Outlet {
 interface StreamParts {
   events: Pick<Events, 'catchUp' | 'position' | 'positionAfter' | 'read' | 'subscribe' | 'onRewind'>
   outlet: Outlet
-  /** Checked for each event, since a key may lose its roles. */
+  /** Reader of the stream, checked for each event, since a key may lose its roles. */
   hearer: () => Hearer
   patterns: readonly string[]
   lastEventId: string | undefined
@@ -24,7 +24,7 @@ interface StreamParts {
   source: string
   /** Unix time, milliseconds. */
   now: () => number
-  /** Called when the reader was too slow. */
+  /** Runs when the reader was too slow. */
   cut?: () => void
 }
 

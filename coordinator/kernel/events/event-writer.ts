@@ -9,7 +9,7 @@ interface EventWriterParts {
   store: Pick<Store, 'ledger'>
   /** Stores events in their order and returns the last of them. */
   insert: (trx: SealedTrx, rows: readonly NewEvent[]) => Promise<EventRow>
-  /** Called in a transaction that finds events stored of which that was not known. */
+  /** Runs in a transaction that finds events stored of which that was not known. */
   onStored: (trx: SealedTrx) => void
   /** Creates the event that tells readers of dropped ones. */
   createGap: () => NewEvent

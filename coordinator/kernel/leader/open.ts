@@ -10,8 +10,9 @@ import { createSoleLeader } from './sole-leader.ts'
 /** Work that only the leader does. */
 interface LeaderWork {
   /**
-   * Like the schedules of the base, but a run is skipped while another process leads. The run
-   * writes to the ledger that it is given, which refuses a process that was superseded meanwhile.
+   * Adds a schedule like those of the base, but a run is skipped while another process leads. The
+   * run writes to the ledger that it is given, which refuses a process that was superseded
+   * meanwhile.
    */
   every(name: string, seconds: number, run: (ledger: Ledger) => unknown): void
   /** Does one run now, in the same way, unless another process leads. Rejects when the run fails. */

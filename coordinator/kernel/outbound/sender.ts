@@ -46,7 +46,7 @@ export interface SenderParts {
   nowMs?: () => number
   /** Part of a limit that this process may use, as one of several. */
   shareOf?: (limit: number) => number
-  /** Called with the outcome of each request. */
+  /** Receives the outcome of each request. */
   onOutcome?: (outcome: string) => void
 }
 

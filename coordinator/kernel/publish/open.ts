@@ -25,7 +25,7 @@ interface PublishConfig {
 /** What the listener presents. */
 interface PresentedCertificate {
   cert: string
-  /** Of the authority that cells pin; undefined for a certificate of the operator. */
+  /** Fingerprint of the authority that cells pin; undefined for a certificate of the operator. */
   fingerprint?: string | undefined
 }
 

@@ -24,7 +24,7 @@ export interface ServiceRecords {
   instance: string
   host: string
   port: number
-  /** Shared with other coordinators. */
+  /** Pointer records, shared with other coordinators. */
   pointers: readonly Answer[]
   service: Answer
   attributes: Answer

@@ -25,9 +25,9 @@ export interface WorkerParts {
   /** Unix time, milliseconds. */
   now: () => number
   runtime?: Runtime
-  /** Called with the outcome of each attempt. */
+  /** Receives the outcome of each attempt. */
   onOutcome?: (kind: string, outcome: JobOutcome) => void
-  /** Called in the transaction that gives up a job, unless its kind opts out. */
+  /** Runs in the transaction that gives up a job, unless its kind opts out. */
   onGiveUp?: (trx: SealedTrx, job: Job, reason: string) => Promise<void>
 }
 

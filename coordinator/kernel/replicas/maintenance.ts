@@ -47,7 +47,10 @@ export const runInMaintenance = async <T>(
   }
 }
 
-/** Sealed, as the registration is: one of the two sees the other. */
+/**
+ * Requires that no replica is registered. The check is sealed, as the registration is: one of the
+ * two sees the other.
+ */
 const requireNoReplicas = (ledger: Ledger): Promise<void> =>
   ledger.sealed.write(
     async trx => {

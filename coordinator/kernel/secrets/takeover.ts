@@ -42,7 +42,7 @@ const FILES: readonly SecretFile[] = [
 interface FoundSecret extends Pick<SecretFile, 'name' | 'check'> {
   path: string
   bytes: Buffer
-  /** As the store has it. */
+  /** Text as the store has it. */
   text: string
 }
 

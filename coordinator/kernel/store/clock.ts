@@ -48,7 +48,10 @@ export class StoreClock {
   }
 }
 
-/** It tells nothing about what was done: it is read while the audit is in doubt, too. */
+/**
+ * Options of a read that shows nothing of what was done: it is allowed while the audit is in doubt,
+ * too.
+ */
 const AT_ONCE = { evenFrozen: true, isUrgent: true }
 
 const readClock = ({ ledger, nowMs }: ClockParts): Promise<Reading> =>

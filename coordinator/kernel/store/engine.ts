@@ -14,7 +14,7 @@ export interface StoreEngine {
   readonly isShared: boolean
   /** Opens or makes a database and brings its schema up to date. */
   open<T>(definition: DatabaseDefinition<T>): Promise<Database<T>>
-  /** Called once its databases are closed. */
+  /** Runs once its databases are closed. */
   close(): Promise<void>
 }
 
@@ -22,7 +22,7 @@ export interface EngineOptions {
   /** Runtime of the system by default: commands open a store without a coordinator. */
   runtime?: Runtime | undefined
   logger?: Pick<Logger, 'info' | 'warn'> | undefined
-  /** Called with the reason when the databases are away, and with undefined when they are back. */
+  /** Receives the reason when the databases are away, and with undefined when they are back. */
   onOutage?: ((reason: string | undefined) => void) | undefined
 }
 
@@ -69,9 +69,9 @@ export interface LaneOptions<T> {
   observer?: LaneObserver | undefined
 }
 
-/** Told of what the lanes do. SQLite does everything in one queue, which counts as sealed. */
+/** Observer of the lanes. SQLite does everything in one queue, which counts as sealed. */
 export interface LaneObserver {
-  /** After a commit: number of works in the transaction, and seconds since its beginning. */
+  /** Receives each commit: number of works in the transaction, and seconds since its beginning. */
   onCommit(lane: LaneName, works: number, seconds: number): void
   /** A work is tried again. */
   onRetry(lane: LaneName): void
@@ -81,11 +81,11 @@ export interface Database<T> extends Lanes<T> {
   /** Sees what is committed, never the middle of a transaction. */
   read: Kysely<T>
   /**
-   * For reads of many rows, which would stall the event loop: SQLite runs them one after another on
-   * a thread of its own; else as `read`. Without transactions.
+   * Connection for reads of many rows, which would stall the event loop: SQLite runs them one after
+   * another on a thread of its own; else as `read`. Without transactions.
    */
   scan: Kysely<T>
-  /** For short reads that must not queue behind those of requests; else as `read`. */
+  /** Connection for short reads that must not queue behind those of requests; else as `read`. */
   urgentRead: Kysely<T>
   /**
    * Reason why the database cannot be reached at all: everything fails at once until it is back.
@@ -139,7 +139,10 @@ export interface Database<T> extends Lanes<T> {
   close(): Promise<void>
 }
 
-/** Declared once per table, as a constant: an engine may keep the statement by its identity. */
+/**
+ * Target of inserts, declared once per table, as a constant: an engine may keep the statement by
+ * its identity.
+ */
 export interface InsertTarget<T, N extends keyof T & string> {
   table: N
   key: keyof T[N] & string

@@ -16,7 +16,7 @@ interface JournalOptions<T> {
    * crash before its file was removed or after a failure. Rejects when it must be tried again.
    */
   carry: (values: T[]) => Promise<void>
-  /** Called when all values of a file were carried, before the file is removed. */
+  /** Runs when all values of a file were carried, before the file is removed. */
   onCarried?: () => Promise<void>
   logger: Pick<Logger, 'warn'>
   /** Interval of carrying over, milliseconds. */

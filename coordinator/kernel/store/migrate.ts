@@ -9,7 +9,7 @@ export interface MigrationPlan<T> {
   /** Name of the database in messages. */
   name: string
   migrations: Record<string, StoreMigration>
-  /** Added to the names of the bookkeeping tables, where two databases share one schema. */
+  /** Suffix of the names of the bookkeeping tables, where two databases share one schema. */
   suffix?: string
   /**
    * Versions of the coordinators that run on the database; no other one registers until the end of

@@ -20,7 +20,7 @@ interface ProbeOptions {
 }
 
 const EVERY_MS = 2000
-/** After a failure, so that the end of an outage is noticed soon. */
+/** Interval after a failure, short so that the end of an outage is noticed soon. */
 const AGAIN_MS = 500
 const MAX_AGE_MS = 5000
 

@@ -11,7 +11,7 @@ export const quotaTable = async ({ schema }: Kysely<unknown>): Promise<void> => 
     .execute()
 }
 
-/** Unlogged at first; see `loggedMinutes`. */
+/** Creates the tables of minutes, unlogged at first; see `loggedMinutes`. */
 export const minuteTables = async (db: Kysely<unknown>, engine: EngineSchema): Promise<void> => {
   await db.schema
     .createTable('minute_subjects')
@@ -36,8 +36,8 @@ export const minuteTables = async (db: Kysely<unknown>, engine: EngineSchema): P
 }
 
 /**
- * Logged, so that a crash of the server loses no count; `history` tells the takeover by a standby,
- * after which each coordinator reports its counts once.
+ * Makes the tables of minutes logged, so that a crash of the server loses no count; `history` tells
+ * the takeover by a standby, after which each coordinator reports its counts once.
  */
 export const loggedMinutes = async (db: Kysely<unknown>, engine: EngineSchema): Promise<void> => {
   for (const table of ['minute_subjects', 'minute_slots', 'minute_birth'])

@@ -29,7 +29,7 @@ const RENEW_BELOW = 1 / 3
 /** Tolerance for clients whose clock is behind. */
 const BACKDATE_MS = DAY_MS
 
-/** Where the certificates of a coordinator are kept. */
+/** Parts of the place where the certificates of a coordinator are kept. */
 export interface CertificateParts {
   stateDir: string
   secrets: Pick<Secrets, 'ensure'>

@@ -19,7 +19,7 @@ export interface BindingParts {
   admit(call: A2aCall): Admission | Promise<Admission>
   /** Refunds the admission of a refused call. */
   runWithRefund<T>(admission: Admission, work: () => Promise<T>): Promise<T>
-  /** Called with every error that is answered. */
+  /** Receives every error that is answered. */
   onError(failure: Failure, thrown: unknown, request: FastifyRequest): void
   /** Converts an error of Fastify or of the steps before the method. */
   toKnownError(error: unknown): unknown

@@ -32,7 +32,7 @@ export interface AuthParts {
   }
   /** Counts requests without a valid key. */
   anonymous: Pick<AnonymousLimit, 'check' | 'count'>
-  /** Called with the address of a request that presented an invalid key. */
+  /** Receives the address of a request that presented an invalid key. */
   onInvalidKey: (ip: string) => void
 }
 

@@ -28,7 +28,7 @@ interface Newcomer {
 
 /** Connections that share a budget, at whose bound idle ones make way. */
 export class ConnectionGroup {
-  /** In the order in which they were opened. */
+  /** Connections in the order in which they were opened. */
   readonly open = new Set<Connection>()
   readonly #parts: GroupParts
   /** The bounds, by address or `total`, within which no connection was idle at the last search. */

@@ -29,7 +29,7 @@ interface ConnectionParts {
   address: string
   /** Monotonic milliseconds. */
   nowMs: () => number
-  /** Its place among the connections. */
+  /** Place among the connections. */
   share: Share
   handle: RequestHandler
   /** Runs when the socket closes or a cell has upgraded it; more than once for some. */

@@ -17,7 +17,7 @@ export interface HttpExchange<R extends ClientResponse = ClientResponse> {
   /** Path of its route. */
   route: string
   headers: IncomingHttpHeaders
-  /** Set, like the tenant, before any handler sees the exchange. */
+  /** Key of the caller, set like the tenant before any handler sees the exchange. */
   key: Key | undefined
   /** The tenant it acts for: asked by X-SVC-Tenant, else the key's home. */
   tenantId: string

@@ -6,7 +6,7 @@ const REFUSALS_PER_MINUTE = 30
 const CAPACITY = 10_000
 
 interface RefusalLimitParts {
-  /** Must be monotonic. */
+  /** Monotonic clock. */
   ticks?: () => number
   /** Part of the limit that this process may use, as one of several. */
   shareOf?: (limit: number) => number

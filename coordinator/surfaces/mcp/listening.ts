@@ -24,7 +24,7 @@ interface ListeningParts {
   id: string | number
   /** A reader that takes nothing for so long is cut off. */
   stallMs: number
-  /** Called when the reader was too slow. */
+  /** Runs when the reader was too slow. */
   onStalled: (error: ShoalError) => void
 }
 

@@ -12,7 +12,7 @@ export interface LaneFigures {
   pending: number
   /** Changes that were tried again. */
   retries: number
-  /** From the request of a change until it is committed. */
+  /** Time from the request of a change until it is committed. */
   seconds: Histogram
   /** Time from the beginning of a transaction until it is committed. */
   commitSeconds: Histogram

@@ -38,7 +38,7 @@ export interface ModelSpeakerParts {
   now: () => number
 }
 
-/** Has models answer as they answer a chat completion of the same key. */
+/** Creates a speaker: models answer as they answer a chat completion of the same key. */
 export const createModelSpeaker = ({
   config,
   catalogue,

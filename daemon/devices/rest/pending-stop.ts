@@ -29,7 +29,7 @@ export interface PendingStopParts {
   find: () => HostedDevice | undefined
   /** True while the device is under another order: a verb that runs, or an e-stop. */
   isUnderOrder: () => boolean
-  /** Called when the device was first seen to carry out a stop that it may not have heard before. */
+  /** Runs when the device was first seen to carry out a stop that it may not have heard before. */
   onHeard: () => void
   /** Unix milliseconds. */
   now: () => number

@@ -41,13 +41,13 @@ export class AnswerHold {
     return hold
   }
 
-  /** Called by the engine before it chooses each token. */
+  /** Runs before it chooses each token. */
   readonly grammarEvaluationState = (): LlamaGrammarEvaluationState | undefined => {
     this.#isChoosing = this.#state !== undefined
     return this.#state
   }
 
-  /** Must be called with the text each token has added. */
+  /** Follows the answer, with the text that each token has added. */
   follow(piece: string): void {
     this.#isChoosing = false
     const turn = this.#watch?.push(piece)

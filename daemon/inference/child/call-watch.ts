@@ -10,7 +10,7 @@ type CallDecision =
   /** The call is complete: the following text is unconstrained. */
   | { type: 'release' }
 
-/** Up to the name of a function, where calls have no mark: `{"name": "f"`. */
+/** Beginning of a call up to the name of its function, where calls have no mark: `{"name": "f"`. */
 const BARE = /^[;\s]*\{\s*"name"\s*:\s*"([\w-]{1,64})"/
 /** Longest beginning of a call, including white space. */
 const MAX_BARE = 256

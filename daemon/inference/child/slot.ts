@@ -67,7 +67,7 @@ export class Slot implements SlotView {
     }
   }
 
-  /** Must be awaited between steps. Undefined unless the slots are asked to pause. */
+  /** Promise to await between steps; undefined unless the slots are asked to pause. */
   pause(): Promise<void> | undefined {
     const closed = this.#turnstile.closed
     if (closed === undefined) return undefined

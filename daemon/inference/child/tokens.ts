@@ -4,7 +4,7 @@ import type { Piece } from './prompt.ts'
 export interface ModelTokenizer<Token> {
   /** `special`: names of special tokens become those tokens. */
   tokenize(text: string, special: boolean): readonly Token[]
-  /** Put before every prompt, where the model wants one. */
+  /** Token put before every prompt, where the model wants one. */
   beginning: Token | undefined
 }
 

@@ -18,7 +18,7 @@ interface Download {
   sha256: string | undefined
   stallSeconds: number
   clock: Clock
-  /** Called before the body is read; rejects when there is not enough disk space. */
+  /** Runs before the body is read; rejects when there is not enough disk space. */
   makeRoom: (size: { totalBytes: number; haveBytes: number }) => Promise<void>
   onProgress: (bytes: number, totalBytes: number) => void
   signal: AbortSignal

@@ -47,7 +47,10 @@ export class ModelFolder {
   /** Sizes of the files being downloaded, once known. */
   readonly #coming = new Map<string, number>()
   #turn: Promise<void> = Promise.resolve()
-  /** Aborted while weights that the cell's own configuration does not name are not downloaded. */
+  /**
+   * Signal that is aborted while weights that the cell's own configuration does not name are not
+   * downloaded.
+   */
   #stop = new AbortController()
 
   constructor(options: ModelFolderOptions) {

@@ -4,8 +4,8 @@ import { type FileHandle, mkdir, open, readFile, rename, rm, writeFile } from 'n
 import { dirname } from 'node:path'
 
 /**
- * Partially downloaded file with its running digest. A file beside it stores the server's name for
- * its version.
+ * A partially downloaded file with its running digest. A file beside it stores the server's name
+ * for its version.
  */
 export class PartFile {
   /** Bytes that are there. */

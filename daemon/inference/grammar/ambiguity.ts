@@ -39,7 +39,7 @@ class Ways {
     return each.reduce((sum, ways) => sum + ways, 0)
   }
 
-  /** Inside of itself a leaf adds nothing: the ways outside of it have ended in one. */
+  /** Counts a leaf. Inside itself it adds nothing: the ways outside of it have ended in one. */
   #countLeaf(leaf: Leaf): number {
     const known = this.#known.get(leaf)
     if (known !== undefined) return known

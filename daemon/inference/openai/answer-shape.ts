@@ -6,7 +6,7 @@ import type { SseStream } from './event-stream.ts'
 export interface ChunkSink {
   send(chunk: ChatCompletionChunk): void
   done(usage: Usage): void
-  /** Once something was sent. */
+  /** Ends an answer of which something was sent with an error. */
   fail(error: ShoalError): void
 }
 

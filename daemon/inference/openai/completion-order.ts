@@ -55,6 +55,9 @@ export const completionPlan = (
   return { prompts, given, asked }
 }
 
-/** To choose the best, the chosen tokens' own are needed. */
+/**
+ * Number of log-probabilities to ask for: to choose the best answer, those of the chosen tokens are
+ * needed.
+ */
 const topOf = ({ logprobs }: CompletionRequest, isChosen: boolean): number | undefined =>
   logprobs ?? (isChosen ? 0 : undefined)

@@ -17,8 +17,8 @@ export interface TuningRequest {
   threads: number | undefined
   timeoutSeconds: number
   /**
-   * Called before a measuring process is started; the returned function is called when it has
-   * ended. Its errors are passed on.
+   * Runs before a measuring process is started; the returned function is called when it has ended.
+   * Its errors are passed on.
    */
   reserve?: () => Promise<() => void>
 }

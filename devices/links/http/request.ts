@@ -6,7 +6,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'PUT'
   url: string
-  /** Sent as JSON. */
+  /** Body sent as JSON. */
   body?: unknown
 }
 

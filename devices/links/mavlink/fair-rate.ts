@@ -9,7 +9,7 @@ const SECOND_MS = 1000
 const STRANGERS = ''
 
 /**
- * Bound on what arrives at one port. Each sender of vehicles has its own share, so that a flood of
+ * Limit of what arrives at one port. Each sender of vehicles has its own share, so that a flood of
  * one sender takes nothing from the others; all unknown senders have one share together.
  */
 export class FairRate {

@@ -21,7 +21,7 @@ export const MavlinkGoal = z.discriminatedUnion('kind', [
     within_m: Within,
     is_circling: z.literal(true).exactOptional(),
   }),
-  /** On the ground and disarmed. */
+  /** Goal of a vehicle that is on the ground and disarmed. */
   z.strictObject({ kind: z.literal('landed') }),
   z.strictObject({ kind: z.literal('rest') }),
 ])

@@ -37,7 +37,7 @@ export const ON_GROUND: Interlock = {
   allowed: ['on_ground'],
 }
 export const IN_AIR: Interlock = { name: 'in_air', property: 'landed_state', allowed: FLYING }
-/** Also holds for a vehicle that does not report it. */
+/** An interlock that also holds for a vehicle that does not report its state. */
 export const NOT_IN_AIR: Interlock = {
   name: 'on_ground',
   property: 'landed_state',

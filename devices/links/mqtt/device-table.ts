@@ -31,7 +31,7 @@ interface DeviceTableParts {
   onTopics: (change: TopicChange) => void
   /** Listener for a known device whose topics have changed: messages there may have been missed. */
   onMoved: (entry: TableEntry) => void
-  /** Called once, when a device is left out because the table is full. */
+  /** Runs once, when a device is left out because the table is full. */
   onFull: () => void
 }
 
@@ -81,7 +81,10 @@ export class DeviceTable {
     })
   }
 
-  /** After a loss of the connection nothing is known to be available. */
+  /**
+   * Forgets the presence of all devices: after a loss of the connection none is known to be
+   * available.
+   */
   forgetPresence(): void {
     for (const entry of this.#entries.values()) {
       entry.availability.clear()

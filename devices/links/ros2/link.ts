@@ -129,7 +129,7 @@ export class Ros2Link implements DeviceLink {
   }
 }
 
-/** Only an odometer shows whether a robot rests. */
+/** Profile of a robot. Only an odometer shows whether it rests. */
 const profileOf = ({ config }: Pick<RobotUnit, 'config'>): DeviceProfile => {
   const { rest, ...blind } = robot
   return config.pose === undefined ? blind : robot

@@ -103,7 +103,9 @@ const sightingOf = ({ id, name }: Row, container: z.infer<typeof Container>): Si
   },
 })
 
-/** Only a published port can be reached from outside of the host. */
+/**
+ * Lists the services of a container. Only a published port can be reached from outside the host.
+ */
 const listServices = (port: z.infer<typeof Port>): ServiceFact[] => {
   if (port.public === null || port.public === 0 || port.protocol === 'sctp') return []
   return [

@@ -7,7 +7,7 @@ import { trySources } from '../../upstreams/try-sources.ts'
 import { askCelestrak } from './iss/celestrak.ts'
 import { askOpenNotify, askWhereTheIss } from './iss/providers.ts'
 
-/** Calculated from orbital elements; a service that tells the position stands in for them. */
+/** Calculates the position from orbital elements; a service that reports it stands in for them. */
 const run: LookupRun<object, IssPosition> = (_input, context) =>
   trySources(
     [

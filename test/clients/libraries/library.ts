@@ -30,7 +30,7 @@ export interface Library {
   chat(ask: LibraryRequest): Promise<LibraryAnswer>
   /** `pieces` counts the pieces of text. */
   stream(ask: LibraryRequest): Promise<LibraryAnswer & { pieces: number }>
-  /** Must call the function. */
+  /** Asks a model that must call the function. */
   tool(ask: LibraryRequest): Promise<LibraryCall>
   toolStream(ask: LibraryRequest): Promise<LibraryCall>
   json(ask: LibraryRequest): Promise<unknown>

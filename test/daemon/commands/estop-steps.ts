@@ -13,7 +13,9 @@ export type EstopStep =
   | { act: 'forge'; how: 'key' | 'field' | 'cell' }
   | { act: 'disk'; mood: LatchMood }
 
-/** Mostly delivered, because few are engaged and released between two crashes. */
+/**
+ * Delivery that mostly succeeds, because few stops are engaged and released between two crashes.
+ */
 const deliver = fc.integer({ min: 0, max: 3 }).map(draw => draw > 0)
 
 export const estopStep: fc.Arbitrary<EstopStep> = fc.oneof(

@@ -71,7 +71,7 @@ class World {
   }
   readonly #estops: EstopHistory
   #life = 0
-  /** Only lets go of timers: a life that is over has no effect any more. */
+  /** Signal that only lets go of timers: a life that is over has no effect any more. */
   #over = new AbortController()
   #executor: CommandExecutor | undefined
   #clock = new CoordinatorClock(() => this.now)
@@ -278,7 +278,10 @@ class World {
     return deviceId !== undefined && this.#stage.isMoving?.(deviceId) === true
   }
 
-  /** Only a device that was seen at rest was stopped, and one that was seen at rest is confirmed. */
+  /**
+   * Judges an ack: only a device that was seen at rest was stopped, and one that was seen at rest
+   * is confirmed.
+   */
   #judgeAck({ command_id, state, reason, seen }: Ack): void {
     const { violations } = this.findings
     const isUnconfirmed = reason === 'unconfirmed'

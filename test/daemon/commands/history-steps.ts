@@ -36,7 +36,10 @@ const moment = fc.integer({ min: 0, max: 8000 })
 
 const device = fc.constantFrom<HistoryDevice>('none', 'arm', 'arm', 'rover')
 
-/** Mostly right, because few unsafe commands come in time for a trusted clock and a sound disk. */
+/**
+ * Approvals that are mostly right, because few unsafe commands come in time for a trusted clock and
+ * a sound disk.
+ */
 const approval = fc.oneof(
   { weight: 8, arbitrary: fc.constant<HistoryApproval>('right') },
   {

@@ -52,7 +52,7 @@ const Part = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 }),
 )
 const Text = fc.array(Part, { minLength: 1, maxLength: 3 }).map(parts => parts.join(''))
-/** Mostly valid, so that hostile text in another place reaches the tool. */
+/** Draws mostly valid values, so that hostile text in another place reaches the tool. */
 const mostly = <T>(valid: fc.Arbitrary<T>): fc.Arbitrary<T | string> =>
   fc.oneof({ weight: 4, arbitrary: valid }, { weight: 1, arbitrary: Text })
 const Topic = mostly(fc.constantFrom('/status', 'arm/joint_1'))

@@ -43,9 +43,9 @@ export interface StandInRos2 {
   command: string
   /** Arguments of the calls so far, oldest first; those that read states are left out. */
   listCalls(): string[][]
-  /** From now on a motion does not end. */
+  /** Makes the next motions never end. */
   hang(): void
-  /** From now on a single publication takes a moment, before it is listed. */
+  /** Delays each single publication, before it is listed. */
   slowDown(): void
   /** True once a slowed publication has begun. */
   hasBegun(): boolean

@@ -2,7 +2,7 @@ import type { PhaseFigures } from './phase.ts'
 
 /** Bounds on what the honest client may notice of an attack. */
 const TIMES_QUIET = 5
-/** Below this the scheduler of a busy machine decides, not the coordinator. */
+/** Time below which the scheduler of a busy machine decides, not the coordinator. */
 const FLOOR_MS = 50
 const HEALTHZ_MS = 100
 /** Processes that answer a request: one for a health check, and a cell as well for inference. */

@@ -27,7 +27,7 @@ export class Receiver {
     this.events.set(id, { type, body, deliveries })
     response.writeHead(204).end()
   })
-  /** By the id of the event. */
+  /** Events by their id. */
   readonly events = new Map<string, AcceptedEvent>()
   #port = 0
 

@@ -13,7 +13,7 @@ import { echoCell } from './echo-cell.ts'
 import { useUpMonth } from './month-client.ts'
 
 export interface MonthEnd {
-  /** That ask at once, each one request after another. */
+  /** Number of clients that ask at once, each one request after another. */
   clients: number
   /** Requests a month of the key. */
   limit: number
@@ -30,7 +30,7 @@ export interface MonthEndFigures {
   answered: number
   /** Clients that were told 403 tier_exceeded in the end. */
   refused: number
-  /** Reserved in the ledger when all was over. */
+  /** Requests reserved in the ledger when all was over. */
   reserved: number
 }
 

@@ -21,7 +21,7 @@ export interface RecordedCall<Input, Output> {
   outputOf: (answer: HistoryAnswer) => Output | undefined
 }
 
-/** Too many requests: it has not happened. */
+/** Status of too many requests: the call has not happened. */
 const REFUSED = 429
 
 /** History of calls, by the subject that each is about. */

@@ -36,7 +36,7 @@ export interface ReplicaSetPlan {
 export interface ReplicaProcess {
   process: Process
   url: string
-  /** Its way to PostgreSQL, with `hasNetworks`. */
+  /** Connection to PostgreSQL, with `hasNetworks`. */
   network: Network | undefined
 }
 

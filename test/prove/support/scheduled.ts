@@ -10,7 +10,7 @@ import type { AcknowledgedWork, WorkVerdict } from './acknowledged.ts'
 import { createWebhook, type Receiver } from './deliveries.ts'
 import type { ReplicaSet } from './replica-set.ts'
 
-/** Planned every second, side by side, so that many runs fit between two kills. */
+/** Schedules that run every second, side by side, so that many runs fit between two kills. */
 const NAMES = ['prove.first', 'prove.second', 'prove.third', 'prove.fourth']
 const EVERY_SECOND = { expression: '* * * * * *', timeZone: 'UTC', jitterSeconds: 0 }
 const GRACE_SECONDS = 60

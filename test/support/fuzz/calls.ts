@@ -4,7 +4,7 @@ import { arbitraryFor, type ValuePool } from './values.ts'
 
 export interface FuzzCall {
   method: string
-  /** As the document has it. */
+  /** Route as the document has it. */
   route: string
   url: string
   /** Index of the key; -1 is none. */
@@ -21,7 +21,7 @@ interface Described {
 /** Calls that end the run itself, or never end. */
 const LEFT_OUT = /^(get \/v1\/cells\/\{cell_id\}\/(link|mqtt))$/
 
-/** So many requests, every route of the document in turn, mostly as it describes them. */
+/** Requests to every route of the document in turn, mostly as it describes them. */
 export const callsOf = (
   document: OpenApiDocument,
   { pool, keys, count, seed }: { pool: ValuePool; keys: number; count: number; seed: number },

@@ -72,7 +72,7 @@ export type Px4Parameters = typeof PX4_PARAMETERS
 export interface Px4Home {
   lat: number
   lon: number
-  /** Above the sea. */
+  /** Altitude above the sea. */
   altitude_m: number
 }
 

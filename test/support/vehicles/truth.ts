@@ -3,7 +3,7 @@ export interface Truth {
   at: number
   lat: number
   lon: number
-  /** Above the place where the simulation began. */
+  /** Altitude above the place where the simulation began. */
   altitude_m: number
   /** Horizontal speed, and that upwards. */
   speed_m_s: number

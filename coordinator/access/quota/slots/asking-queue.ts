@@ -45,7 +45,7 @@ export class AskingQueue {
     return asking
   }
 
-  /** Has those who wait for an answer wait for the next one. */
+  /** Moves the callers that wait for an answer to the next one. */
   postpone(batch: AskingBatch): void {
     for (const [subject, { limit, waiting, answered }] of batch)
       answered.resolve(this.add(subject, limit, waiting).answered.promise)
@@ -55,7 +55,7 @@ export class AskingQueue {
     return this.#next.size
   }
 
-  /** Also asks for nothing, to see whether the store answers. */
+  /** Starts the loop. It also asks for nothing, to see whether the store answers. */
   start(): void {
     this.#running ??= this.#run()
   }

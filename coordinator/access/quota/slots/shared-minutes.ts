@@ -202,7 +202,7 @@ export class SharedMinutes {
     if (areLost) this.#reportAll(wishes)
   }
 
-  /** Has everything reported again, but what was reported just now. */
+  /** Reports everything again, except what was reported just now. */
   #reportAll(reported: readonly SlotWish[]): void {
     const done = new Set(reported.map(({ subject }) => subject))
     for (const [subject, slots] of this.#subjects.entries())

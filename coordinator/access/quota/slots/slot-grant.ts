@@ -49,7 +49,7 @@ export interface SlotGrant {
 }
 
 interface GrantBase {
-  /** This coordinator. */
+  /** Id of this coordinator. */
   replica: string
   /** Unix milliseconds by the clock of the store. */
   nowMs: number

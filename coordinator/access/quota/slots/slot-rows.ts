@@ -14,7 +14,7 @@ import {
 export interface SlotAnswer {
   /** Clock of the store at the time of the grants, unix milliseconds. */
   nowMs: number
-  /** In the order of the wishes. */
+  /** Grants in the order of the wishes. */
   grants: readonly SlotGrant[]
   /** Time at which the counts were found lost, unix milliseconds; 0 when they never were. */
   bornMs: number
@@ -68,8 +68,8 @@ export const createSlotExchange =
     }, AT_ONCE)
 
 /**
- * Until the transaction ends nobody else counts these subjects. The statements after this one see
- * everything that was committed before.
+ * Locks the subjects: until the transaction ends no other process counts these subjects. The
+ * statements after this one see everything that was committed before.
  */
 const lockSubjects = async (
   trx: Transaction<LedgerTables>,

@@ -23,7 +23,7 @@ interface Wanted {
 
 /** A subject whose limit is reached is looked at again after this long: others may give back. */
 const LOOK_AGAIN_MS = 1000
-/** Before the end of the last grant the next one is asked for. */
+/** Time before the end of the last grant at which the next one is requested. */
 const AHEAD_MS = 1500
 
 /** Requests per grant. */
@@ -35,7 +35,7 @@ const grantSize = (limit: number): number => Math.max(1, Math.floor(limit / 10))
  */
 export class SubjectSlots {
   readonly #clock: SlotClock
-  /** By slot, oldest first. */
+  /** Parts by slot, oldest first. */
   #parts: Part[] = []
   /** The part that was spent from last; those before it are never spent from again. */
   #spending: Part | undefined

@@ -96,7 +96,7 @@ const act = async (
   return [holder, holder === undefined ? 'free' : 'held']
 }
 
-/** Required and accepted fields of each action, besides the role and the agent. */
+/** Fields, required and accepted, of each action, besides the role and the agent. */
 const FIELDS = {
   claim: { needs: [], takes: ['terminal_label'] },
   release: { needs: ['session_id'], takes: [] },

@@ -52,6 +52,6 @@ export default defineSkill({
   },
 })
 
-/** To a hundredth of a millisecond. */
+/** Rounds to a hundredth of a millisecond. */
 const roundMs = (value: number | undefined): number | null =>
   value === undefined ? null : Math.round(value * 100) / 100

@@ -24,7 +24,7 @@ export default defineSkill({
   examples: [{}],
   output: z.object({
     data_state: DataState,
-    /** By name; the first 200 where more match. */
+    /** Devices by name; the first 200 where more match. */
     devices: z.array(DeviceStatus),
     /** Devices that match, also those that are not shown. */
     total: z.int(),

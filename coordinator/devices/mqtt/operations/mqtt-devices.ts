@@ -18,7 +18,7 @@ export default defineOperation({
   input: z.strictObject({ limit: pageLimit() }),
   output: z.object({
     data_state: DataState,
-    /** By name. */
+    /** Devices by name. */
     devices: z.array(DeviceSummary),
     /** Devices that match, also those beyond the limit. */
     total: z.int(),

@@ -54,7 +54,7 @@ export interface PublishPlan {
   view: z.output<typeof PublishPlanView>
 }
 
-/** Has a cell plan a publish; nothing is sent to the broker. */
+/** Lets a cell plan a publish; nothing is sent to the broker. */
 export const planPublish = async (
   params: MqttPublishParams,
   { fleet, commands, cellId: named, actor, signal }: Context & ControlViews & FleetViews,

@@ -94,7 +94,7 @@ const findEarlier = async (
   return { request, covers }
 }
 
-/** Has every cell plan its part and check it; nothing moves. */
+/** Lets every cell plan its part and check it; nothing moves. */
 const planOnCells = async (
   planned: PlannedSwarm,
   { commands, actor, signal }: Context & ControlViews,

@@ -32,7 +32,7 @@ export default defineOperation({
         at: z.number(),
       })
       .nullable(),
-    /** Of the whole plan. */
+    /** Clearance of the whole plan. */
     clearance_m: z.number().nullable(),
     clearance_with_errors_m: z.number().nullable(),
     /** Least distance of the first stage for errors of these sizes. */

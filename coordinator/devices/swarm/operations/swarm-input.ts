@@ -14,7 +14,7 @@ export const FORMATION_SHAPE = {
     .describe('Distance between neighbours, in metres.'),
 }
 
-/** Which devices take part; the configuration decides what is absent. */
+/** Selection of the devices that take part; the configuration decides what is absent. */
 export const SELECTION = {
   members: z
     .array(DeviceRef)

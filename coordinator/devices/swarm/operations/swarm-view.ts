@@ -51,7 +51,7 @@ export const SwarmPlanView = z.object({
   formation: Formation,
   spacing_m: z.number(),
   anchor: AnchorInput,
-  /** At once, at once in different altitudes, or one after another. */
+  /** Order of the moves: at once, at once in different altitudes, or one after another. */
   strategy: z.enum(['direct', 'layered', 'staged']),
   stages: z.int(),
   duration_s: z.number(),

@@ -17,7 +17,7 @@ const LEAST_FIRST_BYTE_MS = 30_000
 const MOST_FIRST_BYTE_MS = 300_000
 /** The same for an engine without figures of its own, by those of another one for the model. */
 const PEER_GENEROUS = 16
-/** Bound where no engine for the model has served a stream, or a whole answer, since the start. */
+/** Limit where no engine for the model has served a stream, or a whole answer, since the start. */
 const UNPROVEN_STREAM_MS = 120_000
 const UNPROVEN_WHOLE_MS = 300_000
 /** Time per byte of a prompt that is longer than any the engine has read: 50 tokens a second. */
@@ -31,7 +31,7 @@ const MOST_SILENCE_MS = 120_000
 
 /** Time for which a cell may take no byte of a request before the request moves to another. */
 export const UNSENT_MS = 10_000
-/** Bound of every wait, also for a model that is loading and for a client that does not read. */
+/** Limit of every wait, also for a model that is loading and for a client that does not read. */
 export const MAX_WAIT_MS = 10 * 60_000
 
 /**

@@ -205,5 +205,5 @@ const viewSimulation = (
 
 const idOf = (tasks: readonly TaskInput[], at: number): string => tasks[at]?.id ?? ''
 
-/** Without the noise of binary fractions: 0.1 + 0.2 is 0.3. */
+/** Rounds away the noise of binary fractions: 0.1 + 0.2 is 0.3. */
 const round = (value: number): number => Math.round(value * 1e6) / 1e6 + 0

@@ -41,7 +41,7 @@ export default defineOperation({
       .array(z.object({ line: z.int(), param: z.string().nullable(), message: z.string() }))
       .describe('The first 100 errors, by line.'),
   }),
-  /** As the refusal of the import itself: 65, invalid data. */
+  /** Exit code of the refusal of the import itself: 65, invalid data. */
   success: { field: 'is_valid', codes: { true: 0, false: 65 } },
   run: async ({ register: name, mode, dry_run }, context: Context & RegisterViews) => {
     const { register, scope } = openRegister(name, context)

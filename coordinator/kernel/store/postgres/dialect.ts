@@ -81,7 +81,10 @@ class BeginningDriver extends PostgresDriver {
     await connection.executeQuery(CompiledQuery.raw(this.#begin))
   }
 
-  /** Must not throw, or Kysely never releases the connection; it is discarded instead. */
+  /**
+   * Rolls back. It must not throw, or Kysely never releases the connection; it is discarded
+   * instead.
+   */
   override async rollbackTransaction(connection: PostgresConnection): Promise<void> {
     await super.rollbackTransaction(connection).catch(() => {})
   }

@@ -17,7 +17,7 @@ interface PoolParts {
 /** Connections that nobody has used for so long are given back to the server. */
 const IDLE_MS = 30_000
 
-/** After the server has refused a connection, those that are open do the work for this long. */
+/** Time for which open connections do the work after the server has refused one. */
 const REFUSED_MS = 1000
 
 /**

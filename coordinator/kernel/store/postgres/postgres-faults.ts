@@ -28,7 +28,10 @@ const UNUSABLE: readonly [state: string, kind: FaultKind][] = [
 /** Wrong user, password, database or rights: what the server says of them tells what to mend. */
 const REFUSED = ['28', '3D', '42501']
 
-/** Out of resources, being started or stopped: the message quotes no row, and says which. */
+/**
+ * SQLSTATE classes of a server that is out of resources, starting or stopping: the message quotes
+ * no row, and says which.
+ */
 const SAYING = /^5[378]/
 
 const BROKEN: readonly [state: string, kind: FaultKind][] = [

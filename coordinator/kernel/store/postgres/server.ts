@@ -11,7 +11,7 @@ const ATTEMPT_MS = 200
 const RETRY_AFTER_SECONDS = 2
 const PORT = 5432
 
-/** Called with the reason when the database is away, and with undefined when it is back. */
+/** Receives the reason when the database is away, and with undefined when it is back. */
 export type OutageListener = (reason: string | undefined) => void
 
 /**

@@ -10,7 +10,7 @@ const MAX_INPUTS = 2048
 export const OllamaEmbedRequest = z.object({
   model,
   input: optional(z.union([z.string(), z.array(z.string().min(1)).max(MAX_INPUTS)])),
-  /** Accepted: a text that is too long is refused, never cut. */
+  /** Accepted value: a text that is too long is refused, never cut. */
   truncate: optional(z.boolean()),
   dimensions: optional(z.int().min(0)),
   options,

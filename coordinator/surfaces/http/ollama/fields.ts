@@ -16,7 +16,7 @@ const OPTION_FIELDS = {
   top_k: Sampling.top_k,
   min_p: Sampling.min_p,
   repeat_penalty: Sampling.repeat_penalty,
-  /** Accepted without effect: penalties count in the whole answer. */
+  /** Option without effect: penalties count in the whole answer. */
   repeat_last_n: optional(z.int()),
   /** Tokens of the answer; 0 and less mean no limit. */
   num_predict: optional(z.int()),
@@ -34,7 +34,7 @@ export const ANSWER_FIELDS = {
   /** `json`, or a JSON Schema. */
   format: optional(z.union([z.enum(['', 'json']), JsonSchema])),
   options: optional(Options),
-  /** Accepted without effect: the fleet decides which models stay loaded. */
+  /** Option without effect: the fleet decides which models stay loaded. */
   keep_alive: optional(z.union([z.string(), z.number()])),
   logprobs: optional(z.boolean()),
   top_logprobs: optional(z.int().min(0).max(20)),

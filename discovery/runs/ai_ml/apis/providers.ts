@@ -5,7 +5,7 @@ export interface Provider {
   baseUrl: string
   protocol: 'openai' | 'anthropic'
   auth: 'bearer' | 'api_key'
-  /** Where it processes by its own documentation; null when that is not one place. */
+  /** Region of processing by the provider's own documentation; null when it is not one place. */
   region: string | null
 }
 

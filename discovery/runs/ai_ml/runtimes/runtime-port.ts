@@ -26,7 +26,7 @@ export class RuntimePort {
     return this.#ask(path)
   }
 
-  /** Only for listings that are a POST. */
+  /** Requests a listing that is a POST. */
   post(path: string, body: object): Promise<PortReply | undefined> {
     return this.#ask(path, body)
   }

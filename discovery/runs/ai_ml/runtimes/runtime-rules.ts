@@ -66,7 +66,10 @@ const readKoboldModels: ReadModels = async endpoint => {
   return name === '' || name === 'inactive' ? [] : [describeModel(name, { loaded: true })]
 }
 
-/** In this order, but for the rules of the port: what only one runtime answers comes first. */
+/**
+ * Rules in the order in which they are tried, after those of the port: what only one runtime
+ * answers comes first.
+ */
 export const RUNTIME_RULES: readonly RuntimeRule[] = [
   {
     kind: 'ollama',

@@ -5,7 +5,7 @@ import type { Panels } from './panels.ts'
 const SOLAR_CONSTANT = 1361
 /** Share of light that common ground reflects. */
 const ALBEDO = 0.2
-/** Below this height the direct share cannot be told from the measurement, degrees. */
+/** Height below which the direct share cannot be told from the measurement, degrees. */
 const MIN_HEIGHT_DEGREES = 3
 
 const radians = (degrees: number): number => (degrees * Math.PI) / 180

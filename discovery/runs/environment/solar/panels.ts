@@ -3,7 +3,7 @@ import type { Place } from '../../../fields/coordinates.ts'
 /** Solar panels at a place. */
 export interface Panels extends Place {
   peakPowerKw: number
-  /** From the horizontal. */
+  /** Tilt from the horizontal. */
   tiltDegrees: number
   /** 0 is south, -90 east, 90 west. */
   azimuthDegrees: number

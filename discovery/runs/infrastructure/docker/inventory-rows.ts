@@ -103,7 +103,10 @@ export const volumeRow = ({ Name, Driver, Mountpoint }: Volume): InventoryRow =>
 const isPublic = (key: string): boolean =>
   key.startsWith('com.docker.compose.') || key.startsWith('org.opencontainers.')
 
-/** Before version 1.52 the health stands in the text of the status: `Up 4 days (healthy)`. */
+/**
+ * Health of a container. Before version 1.52 it stands in the text of the status: `Up 4 days
+ * (healthy)`.
+ */
 const healthOf = ({ Health, Status }: Container): ContainerFacts['health'] => {
   const told = Health?.Status ?? /\((?:health: )?(starting|healthy|unhealthy)\)/.exec(Status)?.[1]
   return HEALTHS.find(each => each === told) ?? 'none'

@@ -2,7 +2,7 @@ import { type HttpAnswer, type HttpTarget, httpProbe, originOf } from '../../../
 
 export interface FetchedPage {
   answer: HttpAnswer
-  /** Where the page was in the end. */
+  /** Place of the page after all redirects. */
   target: HttpTarget
   url: string
 }

@@ -1,4 +1,4 @@
-/** Where a rule looks: a header by its name, or a part of the answer. */
+/** Place where a rule looks: a header by its name, or a part of the answer. */
 export type RulePlace =
   | 'title'
   | 'generator'

@@ -17,7 +17,7 @@ const CONTAINERS = '02:42:'
 /** Universal/local bit of the first octet (IEEE 802, 8.2.2). */
 const LOCAL_BIT = 0x02
 
-/** Who assigned a MAC address; null for none, and for those of groups. */
+/** Kind of a MAC address by who assigned it; null for none, and for those of groups. */
 export const classifyMac = (mac: string | null): MacKind | null => {
   if (mac === null) return null
   if (VIRTUAL_ROUTERS.some(prefix => mac.startsWith(prefix))) return 'virtual_router'

@@ -8,11 +8,11 @@ interface BrowseOptions {
   links: readonly Link[]
   /** True for links on which questions may be sent; on others it only listens. */
   isAskable: (link: Link) => boolean
-  /** Only these service types; all that hosts list when absent. */
+  /** Service types to browse; all that hosts list when absent. */
   types?: readonly string[]
   timeoutMs: number
   signal: AbortSignal
-  /** Called once when more was heard than is kept. */
+  /** Runs once when more was heard than is kept. */
   onFull?: () => void
 }
 

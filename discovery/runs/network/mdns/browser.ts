@@ -116,7 +116,9 @@ export class Browser {
     }
   }
 
-  /** At the end: what is incomplete, and what said goodbye less than a second ago. */
+  /**
+   * Takes the rest at the end: what is incomplete, and what said goodbye less than a second ago.
+   */
   *takeRest(now: number): Generator<FoundService> {
     const withdrawn = [...this.#cache.all()].filter(({ isWithdrawn }) => isWithdrawn)
     yield* this.#takeGone(now, withdrawn)

@@ -1,4 +1,4 @@
-/** Where the attributes of a service type state what a device is. */
+/** Place where the attributes of a service type state what a device is. */
 export interface TxtRule {
   /** Maker of every device with this type; else the attribute `vendorKeys` names it. */
   vendor?: string

@@ -20,7 +20,7 @@ const Catalogue = z.object({ vulnerabilities: z.array(z.unknown()) })
 export interface KevEntry {
   title: string | null
   kev: NonNullable<CveHit['kev']>
-  /** As a record of its own, for one that no other source has. */
+  /** The entry as a record of its own, for one that no other source has. */
   hit: CveHit
   /** Text that is searched, in lower case. */
   text: string

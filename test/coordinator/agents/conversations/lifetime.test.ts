@@ -23,7 +23,7 @@ import { BY, temporaryStore } from '../../kernel/store/temporary.ts'
 
 const NOW = 1_800_000_000_000
 
-/** Who asks; leaves when the signal aborts. */
+/** Context of a caller, who leaves when the signal aborts. */
 const caller = (signal = new AbortController().signal): Context =>
   ({ key: keyOfTier('pro'), tenantId: 'home', requestId: 'r', actor: BY, signal }) as Context
 

@@ -38,7 +38,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   }
   const [one, two] = [open(delayed), open(ledger)]
   const task = await waitingTask(two)
-  /** While one is about to cancel it, the other goes on with it. */
+  /** Cancels a task with one coordinator while the other continues it. */
   const cancelWhile = (opening: Opening) => {
     meanwhile = async () => {
       clock.now++

@@ -132,7 +132,7 @@ const OBSERVED = {
   newlyDropped: () => 0,
 }
 
-/** Which rules are bad or held for a cell. */
+/** Rules that are bad or held for a cell. */
 const statesOf = (cell: Cell, around = OBSERVED): Partial<Record<AlertRule, string>> =>
   Object.fromEntries(observeCell(cell, around).map(({ rule, state }) => [rule, state]))
 

@@ -4,7 +4,10 @@ import { describeModel } from '../../../../coordinator/fleet/models/operations/m
 import { Catalogue } from '../../../../shared/catalogue.ts'
 import { a2aScene, caller } from '../../../support/a2a.ts'
 
-/** Of the catalogue, `one` is loaded on one of two cells, `two` on none, and `three` has no cell. */
+/**
+ * Pools of the catalogue: `one` is loaded on one of two cells, `two` on none, and `three` has no
+ * cell.
+ */
 const pools: Record<string, object[]> = {
   'model-a:7b': [{ engines: [{ ready: true }] }, { engines: [{ ready: false }] }],
   'model-b:3b': [{ engines: [{ ready: false }] }],

@@ -26,7 +26,7 @@ const cold = (memory_bytes?: number, reason?: string): Partial<EngineReport> => 
   ...(reason !== undefined && { reason }),
 })
 
-/** Where the first request for the model goes. */
+/** Cell that gets the first request for the model. */
 const choice = (cells: readonly Cell[]): string | undefined => {
   const router = new Router()
   for (const each of cells) router.update(each.id, resolveEngines(each))

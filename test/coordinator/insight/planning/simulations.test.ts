@@ -12,7 +12,7 @@ const input = (runs: number) => ({
   distribution: 'beta' as const,
   ...{ runs, seed: 1, limits: [44] },
 })
-/** Would take hours. */
+/** An input that would take hours. */
 const ENDLESS = input(2 ** 30)
 
 const start = (mostRunning?: number) => {

@@ -32,7 +32,7 @@ const good: QualityFacts = {
   unreliableEngines: 0,
 }
 
-/** For each indicator, what breaks it. */
+/** Facts that break each indicator. */
 const BROKEN_QUALITY: Record<string, Partial<QualityFacts>> = {
   request_errors: { service: figuresOf({ ...sums, unavailable: 50 }) },
   first_token: { promptPercent: 79 },
@@ -89,7 +89,7 @@ const framework = { framework: 'iso42001', controls: [openControl] } as unknown 
 
 const sound: ReleaseFacts = { observations, governance: healthy, gaps, quality: good }
 
-/** For each source and check, facts that break it. */
+/** Facts that break each source and check. */
 const BROKEN_FACTS = {
   diagnosis: {
     replicas: { replicas: [...observations.replicas, { id: 'b', version: '2', unconnected: [] }] },

@@ -56,7 +56,7 @@ export const append = async (store: Store, count: number, word = 'test'): Promis
     })
 }
 
-/** Like `reopenStore`, with the signing key in the store itself. */
+/** Opens the store again like `reopenStore`, with the signing key in the store itself. */
 export const reopenSigned = async (folder: string) => {
   const store = await testStore(folder)
   const watched = startGuard(store, folder, await signingOf(store, folder))

@@ -5,7 +5,7 @@ import { Journal } from '../../../../coordinator/kernel/store/journal.ts'
 import { silent } from '../../../support/cell.ts'
 import { temporaryFolder } from './temporary.ts'
 
-/** Never by itself, within a test. */
+/** Interval that never ends within a test. */
 const NEVER_MS = 2 ** 30
 
 interface Rig {

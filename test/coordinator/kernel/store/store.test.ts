@@ -18,7 +18,10 @@ const addTenant = async (trx: Transaction<LedgerTables>, id: string): Promise<st
   return id
 }
 
-/** Without the hooks of the coordinator: works run as often as the engine itself runs them. */
+/**
+ * Opens a store without the hooks of the coordinator: works run as often as the engine itself runs
+ * them.
+ */
 const plainStore = async (t: Pick<Test, 'teardown'>, folder: string): Promise<Store> => {
   const store = await openStore(folder, { pollMilliseconds: 0 })
   t.teardown(() => store.close())

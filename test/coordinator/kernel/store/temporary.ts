@@ -35,7 +35,10 @@ interface TestStoreOptions extends StoreOptions {
 export const notInFiles: string | false =
   process.env.SHOAL_TEST_STORE === 'postgres' ? 'the stores are in PostgreSQL' : false
 
-/** With SHOAL_TEST_STORE=postgres each folder stands for a database of its own. */
+/**
+ * Place of a folder's store. With SHOAL_TEST_STORE=postgres each folder stands for a database of
+ * its own.
+ */
 const placeFor = (folder: string): Promise<StorePlace> | string =>
   notInFiles ? databaseFor(folder) : folder
 

@@ -58,7 +58,7 @@ const defineFlood = (id: string, timeoutSeconds: number) =>
 const flood = defineFlood('test-flood', 60)
 const briefFlood = defineFlood('test-brief-flood', 0.5)
 const CHUNK = 'x'.repeat(64 * 1024)
-/** Far more than sockets and the coordinator buffer: 128 MiB. */
+/** Size far above what sockets and the coordinator buffer: 128 MiB. */
 const ENDLESS = 2048
 let flooded = Promise.withResolvers<number>()
 const largeResult = defineSkill({

@@ -26,7 +26,7 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
   const decide = (id: string, verb: string, key: string, body: object = {}) =>
     call(key, 'POST', `/v1/gates/requests/${id}/${verb}`, body)
   const show = async (query = '') => (await call(demo.operator, 'GET', `/v1/policy${query}`)).json
-  /** Asked, approved by both and carried out. */
+  /** Requests a change, which both approve, and carries it out. */
   const carry = async (document: unknown) => {
     const { json } = await change(document)
     await decide(json.request_id, 'approve', demo.approver_a)

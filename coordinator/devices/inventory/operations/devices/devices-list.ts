@@ -30,7 +30,7 @@ export default defineOperation({
   }),
   output: z.object({
     data_state: DataState,
-    /** By name. */
+    /** Devices by name. */
     devices: z.array(DeviceSummary),
     /** Devices that match, on all pages. */
     total: z.int(),

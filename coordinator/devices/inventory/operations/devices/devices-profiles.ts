@@ -18,7 +18,7 @@ export default defineOperation({
     kind: DeviceKind.exactOptional().describe('Only profiles of this kind of device.'),
   }),
   output: z.object({
-    /** By id; those of the connected cells. */
+    /** Profiles of the connected cells, by id. */
     profiles: z.array(DeviceProfileFacts.extend({ devices: z.int().describe('Devices with it.') })),
   }),
   run: ({ kind }, context: DeviceViews & FleetViews) => {

@@ -117,7 +117,7 @@ export const findCommandedCell = (
 const createElsewhereError = (cellId: string): ShoalError =>
   new ShoalError('cell_unavailable', `${cellId} is not connected to this coordinator`)
 
-/** Has the cell plan a command and check it; nothing is sent to the device. */
+/** Lets the cell plan a command and check it; nothing is sent to the device. */
 export const planDeviceCommand = async (
   input: DeviceCommandInput,
   context: Context & ControlViews & DeviceViews & EstopViews & FleetViews & GateViews,

@@ -28,7 +28,9 @@ export interface UrgentEnd {
 
 /** Ends of an urgent command on all of its cells, and the one that is the answer. */
 interface UrgentOutcome {
-  /** That of the cell that the device belongs to, where it is reachable; else the first success. */
+  /**
+   * Command of the cell that the device belongs to, where it is reachable; else the first success.
+   */
   command: CommandRecord
   cells: readonly UrgentEnd[]
 }

@@ -38,8 +38,8 @@ export interface DeviceEnd {
 /** A command as it stands when the time is up. */
 export interface DeviceCommandEnd {
   /**
-   * Of several devices, the one that did not do it, if any. Of several cells, the one that the device
-   * belongs to counts, where it is reachable.
+   * Command of the device. Among several devices, it is the one that did not succeed, if any; among
+   * several cells, that of the cell that the device belongs to, where it is reachable.
    */
   command: CommandRecord
   /** Every cell that an urgent command of this device was sent to; empty for others. */
