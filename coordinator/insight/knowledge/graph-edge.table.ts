@@ -1,6 +1,7 @@
 import { integer, text } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
+/** An edge of an imported layer. */
 export const graphEdgeTable = defineTable('graph_edges', {
   columns: {
     tenant_id: text(),
@@ -15,8 +16,6 @@ export const graphEdgeTable = defineTable('graph_edges', {
   },
   key: ['tenant_id', 'edge_key'],
 })
-
-export type GraphEdgeRow = RowOf<typeof graphEdgeTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,6 +1,7 @@
 import { text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
+/** An imported layer. Times are unix milliseconds. */
 export const graphLayerTable = defineTable('graph_layers', {
   columns: {
     tenant_id: text(),
@@ -12,7 +13,7 @@ export const graphLayerTable = defineTable('graph_layers', {
   key: ['tenant_id', 'layer'],
 })
 
-export type GraphLayerRow = RowOf<typeof graphLayerTable>
+export type GraphLayer = EntityOf<typeof graphLayerTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

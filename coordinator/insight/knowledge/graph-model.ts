@@ -1,25 +1,13 @@
-/** Value of an attribute of a node. */
-export type Attribute = string | number | boolean | null
+import type { EntityOf } from '../../kernel/store/define-table.ts'
+import type { graphEdgeTable } from './graph-edge.table.ts'
+import type { graphNodeTable } from './graph-node.table.ts'
 
-/** A thing in the knowledge graph. */
-export interface GraphNode {
-  /** Kind and name: `cell:cell_01…`, `model:model-a:7b`. Contains no white space. */
-  id: string
-  kind: string
-  name: string
-  /** Further text that a search finds it by. */
-  text: string
-  /** Live layer or imported layer that it belongs to. */
-  layer: string
-  attributes: Readonly<Record<string, Attribute>>
-}
+/** A thing in the knowledge graph; an imported one is stored with its tenant. */
+export type GraphNode = Omit<EntityOf<typeof graphNodeTable>, 'tenantId'>
 
-/** A statement `source relation target`, read from left to right. */
-export interface GraphEdge {
-  source: string
-  relation: string
-  target: string
-  layer: string
+/** A statement `source relation target`, read from left to right; see `graph_edges`. */
+export interface GraphEdge
+  extends Pick<EntityOf<typeof graphEdgeTable>, 'source' | 'relation' | 'target' | 'layer'> {
   /** Strength as it was declared, above 0 and at most 1. */
   weight: number
 }

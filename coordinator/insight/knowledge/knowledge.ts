@@ -3,6 +3,7 @@ import type { Actor } from '../../kernel/audit/audit.ts'
 import { shareRuns } from '../../kernel/base/share-runs.ts'
 import { createSlices } from '../../kernel/base/time-slices.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
+import type { LearningSettings } from './graph-learning-settings.table.ts'
 import { type GraphFacts, nodeId } from './graph-model.ts'
 import {
   deleteLayer,
@@ -11,7 +12,7 @@ import {
   listLayers,
   readLayers,
 } from './layer-store.ts'
-import { addGains, type LearningSettings, readLearning, setLearning } from './learning-store.ts'
+import { addGains, readLearning, setLearning } from './learning-store.ts'
 import {
   erasePersonStatements,
   isAtNode,

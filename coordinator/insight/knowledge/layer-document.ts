@@ -4,7 +4,8 @@ import { firstIssue } from '../../../shared/first-issue.ts'
 import { type CsvRow, CsvScanner, isEmptyRow } from '../../kernel/base/csv-scanner.ts'
 import { unguardFormula } from '../../kernel/base/format-csv.ts'
 import { readUpload } from '../../kernel/base/read-upload.ts'
-import type { Attribute, GraphEdge, GraphFacts, GraphNode } from './graph-model.ts'
+import type { GraphEdge, GraphFacts, GraphNode } from './graph-model.ts'
+import type { Attribute } from './graph-node.table.ts'
 
 /** Kind and name without white space: `service:crm`. */
 const NodeId = z

@@ -4,24 +4,21 @@ import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
 import { createSlices } from '../../kernel/base/time-slices.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
+import type { RowOf } from '../../kernel/store/define-table.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { GraphEdgeRow } from './graph-edge.table.ts'
-import type { GraphLayerRow } from './graph-layer.table.ts'
+import { graphEdgeTable } from './graph-edge.table.ts'
+import { type GraphLayer, graphLayerTable } from './graph-layer.table.ts'
 import { edgeKey, type GraphEdge, type GraphFacts, type GraphNode } from './graph-model.ts'
-import type { GraphNodeRow } from './graph-node.table.ts'
+import { graphNodeTable } from './graph-node.table.ts'
 
 /** Most imported nodes, edges and layers of one tenant. */
 export const LAYER_LIMITS = { nodes: 20_000, edges: 60_000, layers: 64 }
 
-export interface ImportedLayer {
-  layer: string
+export interface ImportedLayer extends GraphLayer {
   nodes: number
   edges: number
-  /** Unix milliseconds. */
-  changedAt: number
-  changedBy: string
 }
 
 interface LayerImport {
@@ -65,11 +62,11 @@ export const importLayer = (
       await pause()
       await putEdges(trx, tenantId, layer, part)
     }
-    const changed = { changed_at: now, changed_by: by.actor }
+    const row = graphLayerTable.write({ tenantId, layer, changedAt: now, changedBy: by.actor })
     await trx
       .insertInto('graph_layers')
-      .values({ tenant_id: tenantId, layer, ...changed })
-      .onConflict(conflict => conflict.columns(['tenant_id', 'layer']).doUpdateSet(changed))
+      .values(row)
+      .onConflict(conflict => conflict.columns(['tenant_id', 'layer']).doUpdateSet(row))
       .execute()
     await requireRoom(trx, tenantId)
     const details = { nodes: nodes.length, edges: edges.length, replaces }
@@ -105,7 +102,7 @@ export const listLayers = async (
   let query = db.selectFrom('graph_layers').selectAll().where('tenant_id', '=', tenantId)
   if (layer !== undefined) query = query.where('layer', '=', layer)
   const rows = await query.orderBy('layer').execute()
-  return Promise.all(rows.map(row => describeLayer(db, row)))
+  return Promise.all(rows.map(row => describeLayer(db, graphLayerTable.read(row))))
 }
 
 /** The imported facts of a tenant, read in pages with a pause after each. */
@@ -125,7 +122,7 @@ export const readLayers = async (
       .orderBy('id')
       .limit(PAGE)
       .execute()
-    facts.nodes.push(...rows.map(nodeOf))
+    facts.nodes.push(...rows.map(graphNodeTable.read))
     after = rows.length === PAGE ? rows.at(-1)?.id : undefined
   }
   for (let after: string | undefined = ''; after !== undefined; ) {
@@ -138,28 +135,16 @@ export const readLayers = async (
       .orderBy('edge_key')
       .limit(PAGE)
       .execute()
-    facts.edges.push(...rows.map(edgeOf))
+    facts.edges.push(...rows.map(readEdge))
     after = rows.length === PAGE ? rows.at(-1)?.edge_key : undefined
   }
   return facts
 }
 
-const nodeOf = ({ id, kind, name, text, layer, attributes_json }: GraphNodeRow): GraphNode => ({
-  id,
-  kind,
-  name,
-  text,
-  layer,
-  attributes: JSON.parse(attributes_json),
-})
-
-const edgeOf = ({ source, relation, target, layer, weight_ppm }: GraphEdgeRow): GraphEdge => ({
-  source,
-  relation,
-  target,
-  layer,
-  weight: weight_ppm / PPM,
-})
+const readEdge = (row: RowOf<typeof graphEdgeTable>): GraphEdge => {
+  const { source, relation, target, layer, weightPpm } = graphEdgeTable.read(row)
+  return { source, relation, target, layer, weight: weightPpm / PPM }
+}
 
 const putNodes = async (
   trx: Trx,
@@ -176,15 +161,7 @@ const putNodes = async (
     .where('layer', '!=', layer)
     .executeTakeFirst()
   if (other !== undefined) throw createForeignLayerError(`node ${other.id}`, other.layer)
-  const rows = nodes.map(({ id, kind, name, text, attributes }) => ({
-    tenant_id: tenantId,
-    id,
-    layer,
-    kind,
-    name,
-    text,
-    attributes_json: JSON.stringify(attributes),
-  }))
+  const rows = nodes.map(node => graphNodeTable.write({ ...node, tenantId, layer }))
   await trx
     .insertInto('graph_nodes')
     .values(rows)
@@ -212,15 +189,15 @@ const putEdges = async (
     .where('layer', '!=', layer)
     .executeTakeFirst()
   if (other !== undefined) throw createForeignLayerError(`edge ${other.edge_key}`, other.layer)
-  const rows = edges.map(edge => ({
-    tenant_id: tenantId,
-    edge_key: edgeKey(edge),
-    layer,
-    source: edge.source,
-    relation: edge.relation,
-    target: edge.target,
-    weight_ppm: Math.max(1, Math.round(edge.weight * PPM)),
-  }))
+  const rows = edges.map(edge =>
+    graphEdgeTable.write({
+      ...edge,
+      tenantId,
+      layer,
+      edgeKey: edgeKey(edge),
+      weightPpm: Math.max(1, Math.round(edge.weight * PPM)),
+    }),
+  )
   await trx
     .insertInto('graph_edges')
     .values(rows)
@@ -252,16 +229,16 @@ const requireRoom = async (trx: Trx, tenantId: string): Promise<void> => {
   }
 }
 
-const describeLayer = async (
-  db: Reading,
-  { tenant_id, layer, changed_at, changed_by }: GraphLayerRow,
-): Promise<ImportedLayer> => {
+const describeLayer = async (db: Reading, stored: GraphLayer): Promise<ImportedLayer> => {
   const rowsIn = (table: 'graph_nodes' | 'graph_edges') =>
     countMatchingRows(
-      db.selectFrom(table).where('tenant_id', '=', tenant_id).where('layer', '=', layer),
+      db
+        .selectFrom(table)
+        .where('tenant_id', '=', stored.tenantId)
+        .where('layer', '=', stored.layer),
     )
   const [nodes, edges] = [await rowsIn('graph_nodes'), await rowsIn('graph_edges')]
-  return { layer, nodes, edges, changedAt: changed_at, changedBy: changed_by }
+  return { ...stored, nodes, edges }
 }
 
 const deleteRows = async (trx: Trx, tenantId: string, layer: string): Promise<void> => {

@@ -2,18 +2,15 @@ import type { Kysely } from 'kysely'
 import { HOUR_MS } from '../../../shared/time.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
+import type { RowOf } from '../../kernel/store/define-table.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-
-/** Learning settings of the graph of one tenant. */
-export interface LearningSettings {
-  enabled: boolean
-  /** Part of the room above the present strength that one activation with full strength adds. */
-  ratePercent: number
-  /** Time in which a learned strength that is not used falls to one half. */
-  halfLifeHours: number
-}
+import { graphLearningTable } from './graph-learning.table.ts'
+import {
+  graphLearningSettingsTable,
+  type LearningSettings,
+} from './graph-learning-settings.table.ts'
 
 export const DEFAULT_LEARNING: LearningSettings = {
   enabled: true,
@@ -60,13 +57,13 @@ export const readLearning = async (db: Reading, tenantId: string) => {
     .selectAll()
     .where('tenant_id', '=', tenantId)
     .execute()
-  const learned = new Map(
-    rows.map(({ edge_key, strength_ppm, at }): [string, LearnedStrength] => [
-      edge_key,
-      { strength: strength_ppm / PPM, at },
-    ]),
-  )
-  return { settings, learned }
+  return { settings, learned: new Map(rows.map(readStrength)) }
+}
+
+/** Learned strength by the key of its edge. */
+const readStrength = (row: RowOf<typeof graphLearningTable>): [string, LearnedStrength] => {
+  const { edgeKey, strengthPpm, at } = graphLearningTable.read(row)
+  return [edgeKey, { strength: strengthPpm / PPM, at }]
 }
 
 const readSettings = async (db: Reading, tenantId: string): Promise<LearningSettings> => {
@@ -75,12 +72,7 @@ const readSettings = async (db: Reading, tenantId: string): Promise<LearningSett
     .selectAll()
     .where('tenant_id', '=', tenantId)
     .executeTakeFirst()
-  if (row === undefined) return DEFAULT_LEARNING
-  return {
-    enabled: row.enabled === 1,
-    ratePercent: row.rate_percent,
-    halfLifeHours: row.half_life_hours,
-  }
+  return row === undefined ? DEFAULT_LEARNING : graphLearningSettingsTable.read(row)
 }
 
 /**
@@ -102,12 +94,8 @@ export const addGains = (
         const old = stored.get(key)
         const left = old === undefined ? 0 : decayStrength(old, now, settings)
         const strength = strengthen(left, gains.get(key) ?? 0, settings.ratePercent)
-        return {
-          tenant_id: tenantId,
-          edge_key: key,
-          strength_ppm: Math.round(strength * PPM),
-          at: now,
-        }
+        const strengthPpm = Math.round(strength * PPM)
+        return graphLearningTable.write({ tenantId, edgeKey: key, strengthPpm, at: now })
       })
       await putStrengths(trx, rows)
     }
@@ -121,9 +109,7 @@ const readStrengths = async (trx: SealedTrx, tenantId: string, keys: readonly st
     .where('tenant_id', '=', tenantId)
     .where('edge_key', 'in', keys)
     .execute()
-  return new Map(
-    rows.map(({ edge_key, strength_ppm, at }) => [edge_key, { strength: strength_ppm / PPM, at }]),
-  )
+  return new Map(rows.map(readStrength))
 }
 
 const putStrengths = async (
@@ -154,15 +140,11 @@ export const setLearning = (
   now: number,
 ): Promise<void> =>
   ledger.sealed.write(async trx => {
-    const settings = { ...(await readSettings(trx, tenantId)), ...wanted }
-    const values = {
-      enabled: settings.enabled ? 1 : 0,
-      rate_percent: settings.ratePercent,
-      half_life_hours: settings.halfLifeHours,
-    }
+    const settings = { ...(await readSettings(trx, tenantId)), ...wanted, tenantId }
+    const { tenant_id, ...values } = graphLearningSettingsTable.write(settings)
     await trx
       .insertInto('graph_learning_settings')
-      .values({ tenant_id: tenantId, ...values })
+      .values({ tenant_id, ...values })
       .onConflict(conflict => conflict.column('tenant_id').doUpdateSet(values))
       .execute()
     if (forget) await trx.deleteFrom('graph_learning').where('tenant_id', '=', tenantId).execute()

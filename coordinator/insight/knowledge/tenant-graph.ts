@@ -1,5 +1,6 @@
 import { MultiDirectedGraph } from 'graphology'
 import { Adjacency } from './adjacency.ts'
+import type { LearningSettings } from './graph-learning-settings.table.ts'
 import {
   edgeKey,
   type GraphEdge,
@@ -7,12 +8,7 @@ import {
   type GraphNode,
   isLiveLayer,
 } from './graph-model.ts'
-import {
-  DEFAULT_LEARNING,
-  decayStrength,
-  type LearnedStrength,
-  type LearningSettings,
-} from './learning-store.ts'
+import { DEFAULT_LEARNING, decayStrength, type LearnedStrength } from './learning-store.ts'
 import { TextIndex } from './text-index.ts'
 
 /** Mutable graph; the key of an edge is `edgeKey`. */

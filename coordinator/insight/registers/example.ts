@@ -5,12 +5,12 @@ import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import { type FileFormat, FORMAT_TYPES } from './files/file-format.ts'
 import { readFile } from './files/read-file.ts'
-import { upsertRows } from './record-rows.ts'
+import { upsertRecords } from './record-rows.ts'
 import { findRegister } from './register-list.ts'
 
 interface ExampleFile {
   register: string
-  rows: { id: string; json: string }[]
+  records: Record<string, unknown>[]
 }
 
 /**
@@ -29,13 +29,18 @@ export const loadExample = async (
     const query = trx.selectFrom('register_records').select('id').where('tenant_id', '=', tenantId)
     if ((await query.executeTakeFirst()) !== undefined) return 0
     const at = await ledger.nowMs(trx)
-    for (const { register, rows } of files)
-      await upsertRows(trx, { tenantId, register }, rows, { isExample: true, at, by: by.actor })
-    const records = files.reduce((sum, { rows }) => sum + rows.length, 0)
+    for (const { register, records } of files)
+      await upsertRecords(trx, { tenantId, register }, records, {
+        isExample: true,
+        at,
+        by: by.actor,
+      })
+    const count = files.reduce((sum, { records }) => sum + records.length, 0)
     const action = 'register.example'
-    const entry = { ...by, at, tenant: tenantId, action, subject: tenantId, details: { records } }
+    const details = { records: count }
+    const entry = { ...by, at, tenant: tenantId, action, subject: tenantId, details }
     await appendAudit(trx, { ...entry, outcome: 'done' })
-    return records
+    return count
   })
 }
 
@@ -49,7 +54,7 @@ const readExample = async (path: string, name: string): Promise<ExampleFile> => 
   const format = formatOfName(name)
   if (register === undefined || format === undefined)
     throw new ShoalError('invalid_request', `${name} is named after no register`)
-  const rows: ExampleFile['rows'] = []
+  const records: ExampleFile['records'] = []
   for await (const { line, value, fault } of readFile(
     createReadStream(path),
     format,
@@ -58,7 +63,7 @@ const readExample = async (path: string, name: string): Promise<ExampleFile> => 
     const { data, error } = register.record.safeParse(value)
     if (fault !== undefined || error !== undefined)
       throw new ShoalError('invalid_request', `${name}, line ${line}: ${fault ?? error?.message}`)
-    rows.push({ id: String(data.id), json: JSON.stringify(data) })
+    records.push(data)
   }
-  return { register: register.id, rows }
+  return { register: register.id, records }
 }

@@ -12,7 +12,7 @@ import {
   deleteRows,
   type Place,
   selectRecords,
-  upsertRows,
+  upsertRecords,
 } from './record-rows.ts'
 import type { Register } from './register.ts'
 
@@ -143,7 +143,7 @@ const applyFile = async (
   for await (const batch of readBatches(register, file))
     added += await ledger.sealed.write(async trx => {
       const facts = { importId, at: await ledger.nowMs(trx), by: by.actor }
-      return upsertRows(trx, place, batch, facts)
+      return upsertRecords(trx, place, batch, facts)
     })
   const removed = mode === 'replace' ? await deleteOthers(ledger, place, importId, startedAt) : 0
   return { added, replaced: records - added, removed, examplesRemoved }
@@ -152,13 +152,12 @@ const applyFile = async (
 async function* readBatches(
   { record: schema }: Register,
   file: RecordFile,
-): AsyncGenerator<{ id: string; json: string }[]> {
+): AsyncGenerator<Record<string, unknown>[]> {
   const pause = createSlices()
-  let batch: { id: string; json: string }[] = []
+  let batch: Record<string, unknown>[] = []
   for await (const { value } of readFile(file.open(), file.format, schema)) {
     await pause()
-    const record = schema.parse(value) as { id: string }
-    batch.push({ id: record.id, json: JSON.stringify(record) })
+    batch.push(schema.parse(value))
     if (batch.length < BATCH_ROWS) continue
     yield batch
     batch = []

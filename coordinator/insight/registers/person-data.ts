@@ -1,20 +1,13 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
-import {
-  deleteRows,
-  type Place,
-  type Reader,
-  recordOf,
-  type StoredRecord,
-  selectRecords,
-  upsertRows,
-} from './record-rows.ts'
+import { deleteRows, type Place, type Reader, selectRecords, upsertRecords } from './record-rows.ts'
+import { registerTable, type StoredRecord } from './register.table.ts'
 import type { Register } from './register.ts'
 import { REGISTERS } from './register-list.ts'
 
 /** A record that names a person. */
-export interface PersonRecord extends StoredRecord {
+export interface PersonRecord extends Omit<StoredRecord, 'register'> {
   register: Register
 }
 
@@ -46,7 +39,7 @@ export const findPersonRecords = async (
     const query = selectRecords(db, { tenantId, register: register.id })
       .where('record_json', 'like', `%"${personId}"%`)
       .orderBy('id')
-    const rows = (await query.execute()).map(recordOf)
+    const rows = (await query.execute()).map(registerTable.read)
     for (const row of rows)
       if (fieldsOf(register, row, personId).length > 0) found.push({ ...row, register })
   }
@@ -80,7 +73,7 @@ export const erasePerson = (
         erasure.deleted++
       } else {
         const facts = { isExample: found.isExample, at, by: by.actor }
-        await upsertRows(trx, place, [{ id: found.id, json: JSON.stringify(cleared) }], facts)
+        await upsertRecords(trx, place, [cleared], facts)
         erasure.cleared++
       }
     }

@@ -1,35 +1,19 @@
 import type { Kysely } from 'kysely'
+import type * as z from 'zod'
+import { json } from '../../kernel/store/columns.ts'
+import { defineTable } from '../../kernel/store/define-table.ts'
 import { readLastNumber, restartSequence } from '../../kernel/store/sequences.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { RegisterRow } from './register.table.ts'
+import { registerTable, type StoredRecord } from './register.table.ts'
 
 export type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
-
-/** A record with what is kept beside it. Times are unix milliseconds. */
-export interface StoredRecord {
-  id: string
-  record: Record<string, unknown>
-  revision: number
-  isExample: boolean
-  changedAt: number
-  changedBy: string
-}
 
 /** Register of one tenant. */
 export interface Place {
   tenantId: string
   register: string
 }
-
-export const recordOf = (row: RegisterRow): StoredRecord => ({
-  id: row.id,
-  record: JSON.parse(row.record_json),
-  revision: row.revision,
-  isExample: row.is_example === 1,
-  changedAt: row.changed_at,
-  changedBy: row.changed_by,
-})
 
 export const selectRecords = (db: Reader, { tenantId, register }: Place) =>
   db
@@ -38,13 +22,24 @@ export const selectRecords = (db: Reader, { tenantId, register }: Place) =>
     .where('tenant_id', '=', tenantId)
     .where('register', '=', register)
 
-export const readRow = (db: Reader, place: Place, id: string): Promise<RegisterRow | undefined> =>
-  selectRecords(db, place).where('id', '=', id).executeTakeFirst()
-
-interface NewRow {
-  id: string
-  json: string
+export const readRecord = async (
+  db: Reader,
+  place: Place,
+  id: string,
+): Promise<StoredRecord | undefined> => {
+  const row = await selectRecords(db, place).where('id', '=', id).executeTakeFirst()
+  return row && registerTable.read(row)
 }
+
+/** Reads rows of one register with their fields as the register declares them. */
+export const createRecordReader = <S extends z.ZodObject>({ record }: { record: S }) => {
+  const { name, columns, key } = registerTable
+  const record_json = json(record)
+  return defineTable(name, { columns: { ...columns, record_json }, key }).read
+}
+
+/** A valid record; its `id` is its key within the register. */
+type NewRecord = Readonly<Record<string, unknown>>
 
 interface WriteFacts {
   isExample?: boolean
@@ -57,33 +52,34 @@ interface WriteFacts {
  * Adds records, or replaces those with the same ids; a replaced one gets the next revision, and a new
  * one a revision that no deleted record of the register had. Returns how many are new.
  */
-export const upsertRows = async (
+export const upsertRecords = async (
   trx: SealedTrx,
   { tenantId, register }: Place,
-  rows: readonly NewRow[],
+  records: readonly NewRecord[],
   { isExample = false, importId, at, by }: WriteFacts,
 ): Promise<number> => {
   const place = { tenantId, register }
   const known = await selectIds(
     trx,
     place,
-    rows.map(({ id }) => id),
+    records.map(({ id }) => String(id)),
   )
   const revision = 1 + (await readLastNumber(trx, revisionsOf(place)))
   await trx
     .insertInto('register_records')
     .values(
-      rows.map(({ id, json }) => ({
-        tenant_id: tenantId,
-        register,
-        id,
-        record_json: json,
-        revision,
-        is_example: isExample ? 1 : 0,
-        import_id: importId ?? null,
-        changed_at: at,
-        changed_by: by,
-      })),
+      records.map(record =>
+        registerTable.write({
+          ...place,
+          id: String(record.id),
+          record,
+          revision,
+          isExample,
+          importId,
+          changedAt: at,
+          changedBy: by,
+        }),
+      ),
     )
     .onConflict(conflict =>
       conflict.columns(['tenant_id', 'register', 'id']).doUpdateSet(row => ({
@@ -96,7 +92,7 @@ export const upsertRows = async (
       })),
     )
     .execute()
-  return rows.length - known.length
+  return records.length - known.length
 }
 
 const selectIds = async (

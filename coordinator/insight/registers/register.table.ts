@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { flag, integer, json, optional, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
-/** One record of a register. Times are unix milliseconds. */
+/** A record of a register, with the facts that are kept beside it. Times are unix milliseconds. */
 export const registerTable = defineTable('register_records', {
   columns: {
     tenant_id: text(),
@@ -10,12 +10,13 @@ export const registerTable = defineTable('register_records', {
     register: text(),
     /** Key of the record within the register of the tenant. */
     id: text(),
-    record_json: json(z.unknown()),
+    /** Fields of the record; their schema is that of the register. */
+    record_json: json(z.looseObject({})),
     /** 1 for a new record; grows with every change. */
     revision: integer(),
-    /** 1 for a record of the example organisation; else 0. */
+    /** True for a record of the example organisation. */
     is_example: flag(),
-    /** Import that has written it last; null for a single change. */
+    /** Import that has written it last; undefined for a single change. */
     import_id: optional(text()),
     changed_at: time(),
     changed_by: text(),
@@ -26,7 +27,7 @@ export const registerTable = defineTable('register_records', {
   },
 })
 
-export type RegisterRow = RowOf<typeof registerTable>
+export type StoredRecord = EntityOf<typeof registerTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

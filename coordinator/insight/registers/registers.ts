@@ -1,6 +1,7 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { createSlices } from '../../kernel/base/time-slices.ts'
+import type { RowOf } from '../../kernel/store/define-table.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import {
   type ImportOptions,
@@ -16,15 +17,14 @@ import {
   type PersonRecord,
 } from './person-data.ts'
 import {
+  createRecordReader,
   deleteExampleRows,
   deleteRows,
-  readRow,
-  recordOf,
-  type StoredRecord,
+  readRecord,
   selectRecords,
-  upsertRows,
+  upsertRecords,
 } from './record-rows.ts'
-import type { RegisterRow } from './register.table.ts'
+import { registerTable, type StoredRecord } from './register.table.ts'
 import type { RecordOf, Register } from './register.ts'
 
 interface RegistersParts {
@@ -69,8 +69,8 @@ export class Registers {
 
   /** Throws `not_found`. */
   async get({ id: register }: Register, id: string, scope: RegisterScope): Promise<StoredRecord> {
-    const row = await readRow(this.#parts.store.ledger.read, { ...scope, register }, id)
-    return recordOf(requireRow(row, register, id))
+    const found = await readRecord(this.#parts.store.ledger.read, { ...scope, register }, id)
+    return requireRecord(found, register, id)
   }
 
   /** Records in the order of their ids. */
@@ -83,26 +83,34 @@ export class Registers {
     if (after !== undefined) query = query.where('id', '>', after)
     const rows = await query.orderBy('id').limit(limit).execute()
     const next = rows.length === limit ? rows.at(-1)?.id : undefined
-    return { records: rows.map(recordOf), next }
+    return { records: rows.map(registerTable.read), next }
   }
 
-  /** Every record of one register, in slices that leave other work its turn. */
+  /**
+   * Every record of one register, or about the first `most`, in slices that leave other work its turn.
+   * Throws `internal` for a record that its register does not accept.
+   */
   async readAll<R extends Register>(
-    { id: register }: R,
+    register: R,
     scope: RegisterScope,
+    { most = Number.POSITIVE_INFINITY }: { most?: number } = {},
   ): Promise<RecordSet<RecordOf<R>>> {
     const { read } = this.#parts.store.ledger
+    const place = { ...scope, register: register.id }
+    const readRow = createRecordReader<R['record']>(register)
     const pause = createSlices()
     const set: RecordSet<RecordOf<R>> = { records: [], isExample: false }
     for (let after: string | undefined = ''; after !== undefined; await pause()) {
-      const rows: RegisterRow[] = await selectRecords(read, { ...scope, register })
-        .where('id', '>', after)
+      const query = selectRecords(read, place).where('id', '>', after)
+      const rows: RowOf<typeof registerTable>[] = await query
         .orderBy('id')
         .limit(READ_AT_ONCE)
         .execute()
-      for (const row of rows) set.records.push(JSON.parse(row.record_json))
-      set.isExample ||= rows.some(row => row.is_example === 1)
-      after = rows.length === READ_AT_ONCE ? rows.at(-1)?.id : undefined
+      const stored = rows.map(readRow)
+      for (const { record } of stored) set.records.push(record)
+      set.isExample ||= stored.some(({ isExample }) => isExample)
+      const isMore = rows.length === READ_AT_ONCE && set.records.length < most
+      after = isMore ? rows.at(-1)?.id : undefined
     }
     return set
   }
@@ -112,20 +120,23 @@ export class Registers {
    * index has the fields of records.
    */
   async readMatching<R extends Register>(
-    { id: register }: R,
+    register: R,
     scope: RegisterScope,
     field: keyof RecordOf<R> & string,
     value: string,
   ): Promise<RecordSet<RecordOf<R>>> {
     const text = `${JSON.stringify(field)}:${JSON.stringify(value)}`
-    const rows = await selectRecords(this.#parts.store.ledger.scan, { ...scope, register })
+    const place = { ...scope, register: register.id }
+    const rows = await selectRecords(this.#parts.store.ledger.scan, place)
       .where('record_json', 'like', `%${text}%`)
       .orderBy('id')
       .execute()
-    const naming = rows.filter(({ record_json }) => record_json.includes(text))
+    const stored = rows
+      .filter(({ record_json }) => record_json.includes(text))
+      .map(createRecordReader<R['record']>(register))
     return {
-      records: naming.map(({ record_json }) => JSON.parse(record_json)),
-      isExample: naming.some(({ is_example }) => is_example === 1),
+      records: stored.map(({ record }) => record),
+      isExample: stored.some(({ isExample }) => isExample),
     }
   }
 
@@ -143,13 +154,13 @@ export class Registers {
     const place = { tenantId, register }
     const id = String(record.id)
     return store.ledger.sealed.write(async trx => {
-      const before = await readRow(trx, place, id)
+      const before = await readRecord(trx, place, id)
       requireRevision(before, revision)
       const removed = await deleteExampleRows(trx, tenantId)
       // the clock of the store, with which an import compares it
       const facts = { at: await store.ledger.nowMs(trx), by: by.actor }
-      await upsertRows(trx, place, [{ id, json: JSON.stringify(record) }], facts)
-      const stored = recordOf(requireRow(await readRow(trx, place, id), register, id))
+      await upsertRecords(trx, place, [record], facts)
+      const stored = requireRecord(await readRecord(trx, place, id), register, id)
       await appendAudit(trx, {
         ...by,
         at: now(),
@@ -192,8 +203,8 @@ export class Registers {
     const { store, now } = this.#parts
     const place = { tenantId, register }
     return store.ledger.sealed.write(async trx => {
-      const row = requireRow(await readRow(trx, place, id), register, id)
-      requireRevision(row, revision)
+      const stored = requireRecord(await readRecord(trx, place, id), register, id)
+      requireRevision(stored, revision)
       await deleteRows(trx, place, [id])
       await appendAudit(trx, {
         ...by,
@@ -202,20 +213,24 @@ export class Registers {
         action: 'register.delete',
         subject: `${register}/${id}`,
         outcome: 'done',
-        details: { revision: row.revision },
+        details: { revision: stored.revision },
       })
-      return recordOf(row)
+      return stored
     })
   }
 }
 
-const requireRow = (row: RegisterRow | undefined, register: string, id: string): RegisterRow => {
-  if (row === undefined) throw new ShoalError('not_found', `no record ${id} in ${register}`)
-  return row
+const requireRecord = (
+  found: StoredRecord | undefined,
+  register: string,
+  id: string,
+): StoredRecord => {
+  if (found === undefined) throw new ShoalError('not_found', `no record ${id} in ${register}`)
+  return found
 }
 
-const requireRevision = (row: RegisterRow | undefined, revision: number | undefined): void => {
-  const actual = row?.revision ?? 0
+const requireRevision = (found: StoredRecord | undefined, revision: number | undefined): void => {
+  const actual = found?.revision ?? 0
   if (revision === undefined || revision === actual) return
   const state = actual === 0 ? 'does not exist' : `has revision ${actual}`
   throw new ShoalError(

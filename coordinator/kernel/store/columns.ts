@@ -87,14 +87,14 @@ export const oneOf = <const Word extends string>(words: readonly Word[]): Column
 }
 
 /** JSON text, checked against the schema when it is read. The name of the column ends in `_json`. */
-export const json = <Value>(schema: z.ZodType<Value>): Column<string, Value> =>
+export const json = <S extends z.ZodType>(schema: S): Column<string, z.output<S>> =>
   column('text', stored => readJson(schema, readText(stored)), JSON.stringify)
 
 /** JSON text of any shape. */
 export const anyJson = (): Column<string, unknown> =>
   column('text', stored => parseJson(readText(stored)), JSON.stringify)
 
-const readJson = <Value>(schema: z.ZodType<Value>, stored: string): Value => {
+const readJson = <S extends z.ZodType>(schema: S, stored: string): z.output<S> => {
   const { success, data, error } = schema.safeParse(parseJson(stored))
   if (success) return data
   const [issue] = error.issues

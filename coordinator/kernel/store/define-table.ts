@@ -61,6 +61,7 @@ export interface TableDefinition {
 
 export interface Table<C extends Columns> extends TableDefinition {
   readonly columns: C
+  readonly key: readonly (keyof C & string)[]
   /** Throws ShoalError `internal` that names the row and the column which cannot be read. */
   read(row: Row<C>): Entity<C>
   /** Reads the columns that a query has selected. */

@@ -1,8 +1,9 @@
 import type { Flow, FlowStep, FlowsConfig, SynergiesConfig } from '../../../agents/flows/flow.ts'
 import { REPAIR_FLOW } from '../../../agents/flows/flow.ts'
 import type { FlowRun } from '../../../agents/flows/run.ts'
+import type { flows } from '../../registers/definitions/flows.ts'
+import type { RecordOf } from '../../registers/register.ts'
 import { createLayer, type GraphFacts, nodeId } from '../graph-model.ts'
-import type { RegisterRecord } from './register-records.ts'
 
 type Layer = ReturnType<typeof createLayer>
 
@@ -50,7 +51,7 @@ export const runFacts = (runs: readonly FlowRun[]): GraphFacts => {
 }
 
 /** Flows that the tenant keeps in its register. */
-export const recordedFlowFacts = (records: readonly RegisterRecord<'flows'>[]): GraphFacts => {
+export const recordedFlowFacts = (records: readonly RecordOf<typeof flows>[]): GraphFacts => {
   const layer = createLayer('flows')
   for (const { id, name, description = '', state, skills } of records) {
     const attributes = { state, steps: skills.length }

@@ -12,6 +12,9 @@ import type { Alert } from '../../../fleet/alerts/alert.ts'
 import type { Fleet } from '../../../fleet/cells/fleet.ts'
 import type { Router } from '../../../fleet/routing/router.ts'
 import { splitList } from '../../../kernel/base/split-list.ts'
+import { flows as flowRegister } from '../../registers/definitions/flows.ts'
+import { services as serviceRegister } from '../../registers/definitions/services.ts'
+import type { RecordOf, Register } from '../../registers/register.ts'
 import type { Registers } from '../../registers/registers.ts'
 import type { ChatServers } from '../../services/chat-servers.ts'
 import type { Services } from '../../services/services.ts'
@@ -19,7 +22,6 @@ import type { GraphFacts } from '../graph-model.ts'
 import { alertFacts, fleetFacts, modelFacts } from './fleet-facts.ts'
 import { flowFacts, recordedFlowFacts, runFacts } from './flow-facts.ts'
 import { complianceFacts, governanceFacts } from './governance-facts.ts'
-import { readOwnRecords } from './register-records.ts'
 import { serviceFacts } from './service-facts.ts'
 import { type CallableFacts, moduleFacts, skillFacts } from './skill-facts.ts'
 import { deviceFacts, discoveryFacts, tenantFacts } from './thing-facts.ts'
@@ -38,7 +40,7 @@ export interface LiveViews {
   flows: Pick<Flows, 'flows' | 'synergies' | 'openRuns'>
   services: Pick<Services, 'list'>
   chatServers: Pick<ChatServers, 'urlOf'>
-  registers: Pick<Registers, 'page'>
+  registers: Pick<Registers, 'readAll'>
 }
 
 interface LiveSources {
@@ -50,6 +52,8 @@ interface LiveSources {
 /** Entities and requests that a graph takes in at most, the newest ones. */
 const MOST_ENTITIES = 5000
 const MOST_REQUESTS = 200
+/** Records of one register that a graph takes in at most. */
+const MOST_RECORDS = 2000
 const ENTITY_PAGE = 200
 /** Cells or devices that are described in one step. */
 const AT_ONCE = 250
@@ -74,8 +78,8 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
     )
     const entities = await readEntities(views.registry, pause)
     const runs = await views.flows.openRuns(tenantId)
-    const flowRecords = await readOwnRecords(registers, 'flows', tenantId, pause)
-    const serviceRecords = await readOwnRecords(registers, 'services', tenantId, pause)
+    const flowRecords = await readOwnRecords(registers, flowRegister, tenantId)
+    const serviceRecords = await readOwnRecords(registers, serviceRegister, tenantId)
     const tenantOf = (cellId: string) => routing.router.tenantOf(cellId)
     const parts: (() => GraphFacts)[] = [
       ...listFixed().map(facts => () => facts),
@@ -119,6 +123,16 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
 
 const inParts = <T>(all: readonly T[], derive: (part: T[]) => GraphFacts): (() => GraphFacts)[] =>
   splitList(all, AT_ONCE).map(part => () => derive(part))
+
+/** Records that the tenant keeps itself; those of the example organisation are left out. */
+const readOwnRecords = async <R extends Register>(
+  registers: LiveViews['registers'],
+  register: R,
+  tenantId: string,
+): Promise<RecordOf<R>[]> => {
+  const found = await registers.readAll(register, { tenantId }, { most: MOST_RECORDS })
+  return found.isExample ? [] : found.records
+}
 
 const readEntities = async (
   registry: LiveViews['registry'],

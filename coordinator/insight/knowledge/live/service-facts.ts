@@ -1,14 +1,15 @@
 import type { Cell } from '../../../fleet/cells/cell.ts'
+import type { services } from '../../registers/definitions/services.ts'
+import type { RecordOf } from '../../registers/register.ts'
 import type { ConfiguredService } from '../../services/services.ts'
 import { createLayer, type GraphFacts, nodeId } from '../graph-model.ts'
-import type { RegisterRecord } from './register-records.ts'
 
 interface ServiceSources {
   configured: readonly ConfiguredService[]
   /** Address of the tenant's chat server. */
   chatUrl: string | undefined
   /** Services that the tenant keeps in its register. */
-  records: readonly RegisterRecord<'services'>[]
+  records: readonly RecordOf<typeof services>[]
   cells: Iterable<Cell>
   tenantId: string
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { iso } from '../../../../shared/time.ts'
-import type { StoredRecord } from '../record-rows.ts'
+import type { StoredRecord } from '../register.table.ts'
 
 export const RecordView = z.object({
   id: z.string(),
@@ -11,7 +11,7 @@ export const RecordView = z.object({
   record: z.record(z.string(), z.unknown()).describe('The fields of the register.'),
 })
 
-export const viewRecord = (stored: StoredRecord): z.input<typeof RecordView> => ({
+export const viewRecord = (stored: Omit<StoredRecord, 'register'>): z.input<typeof RecordView> => ({
   id: stored.id,
   revision: stored.revision,
   is_example: stored.isExample,

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { costs } from '../../../../coordinator/insight/registers/definitions/costs.ts'
-import { upsertRows } from '../../../../coordinator/insight/registers/record-rows.ts'
+import { upsertRecords } from '../../../../coordinator/insight/registers/record-rows.ts'
 import { REGISTERS } from '../../../../coordinator/insight/registers/register-list.ts'
 import { Registers } from '../../../../coordinator/insight/registers/registers.ts'
 import { jsonSchema } from '../../../../coordinator/kernel/declaration/json-schema.ts'
@@ -101,13 +101,31 @@ t.test('pages are in the order of the ids, and their cursor ends', async t => {
 t.test('every record of a register is read, over the pages of the store', async t => {
   const { store } = await governanceScene(t)
   const { tenantId, register } = { tenantId: 'demo', register: costs.id }
-  const rows = Array.from({ length: 1000 }, (_, i) => ({ id: `c${i}`, json: `{"id":"c${i}"}` }))
+  const cost = {
+    category: 'other',
+    name: 'x',
+    amount_eur: 1,
+    period: 'once',
+    started_on: '2026-01-01',
+  }
+  const rows = Array.from({ length: 1000 }, (_, i) => ({ ...cost, id: `c${i}` }))
   await store.ledger.sealed.write(trx =>
-    upsertRows(trx, { tenantId, register }, rows, { at: 1, by: 'key:k' }),
+    upsertRecords(trx, { tenantId, register }, rows, { at: 1, by: 'key:k' }),
   )
   const registers = new Registers({ store, now: Date.now })
   const { records, isExample } = await registers.readAll(costs, { tenantId })
   t.strictSame([new Set(records.map(({ id }) => id)).size, isExample], [1000, false])
+  await store.ledger.sealed.write(trx =>
+    trx
+      .updateTable('register_records')
+      .set({ record_json: '{"id":"c7"}' })
+      .where('id', '=', 'c7')
+      .execute(),
+  )
+  await t.rejects(registers.readAll(costs, { tenantId }), {
+    code: 'internal',
+    message: /register_records \(tenant_id demo, register costs, id c7\): column record_json/,
+  })
 })
 
 t.test('each tenant has its own records, also those with the same id', async t => {
