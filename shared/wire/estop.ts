@@ -44,7 +44,7 @@ export type EngagedStop = z.infer<typeof EngagedStop>
 
 /** True when a stop holds this device. */
 export const coversDevice = (
-  { scope, target }: Pick<EngagedStop, 'scope' | 'target'>,
+  { scope, target }: { scope: EstopScope; target?: string | null | undefined },
   { cellId, deviceId, site }: DeviceSeat,
 ): boolean => {
   if (scope === 'all') return true

@@ -1,6 +1,7 @@
 import { type EstopBody, MAX_STOPS } from '../../../shared/wire/estop.ts'
+import type { Stop } from './estop.table.ts'
 import type { EstopReport } from './reports.ts'
-import { concernsCell, type Stop, type StoppedCell, toEngagedStop, toReleasedStop } from './stop.ts'
+import { concernsCell, type StoppedCell, toEngagedStop, toReleasedStop } from './stop.ts'
 import type { Stops } from './stops.ts'
 
 type KnownStops = Pick<Stops, 'version' | 'find' | 'listInForce' | 'listReleased'>
@@ -24,7 +25,7 @@ export const selectStops = (
     .filter(({ isLocal, cellId }) => !isLocal || cellId === cell.id)
   const ended = new Set(
     [...reported, ...stops.listReleased().filter(stop => concernsCell(stop, cell))].filter(
-      ({ release }) => release !== undefined,
+      ({ releasedAt }) => releasedAt !== undefined,
     ),
   )
   return {

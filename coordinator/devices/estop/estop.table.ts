@@ -1,19 +1,22 @@
-import { flag, optional, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { EstopScope } from '../../../shared/wire/estop.ts'
+import { flag, oneOf, optional, text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
-/** An e-stop, in force until it is released. Times are unix milliseconds. */
+/** An e-stop of the fleet, in force until it is released. Times are unix milliseconds. */
 export const estopTable = defineTable('estops', {
   columns: {
     id: text(),
-    scope: text(),
+    scope: oneOf(EstopScope.options),
+    /** Site, cell id or device id; undefined for `all`. */
     target: optional(text()),
-    /** The only cell that it is for, such as the one on which it was engaged; null for others. */
+    /** The only cell that it is for, such as the one on which it was engaged; undefined for others. */
     cell_id: optional(text()),
-    /** 1 for a stop that was engaged on the machine of a cell; else 0. */
+    /** True for a stop that was engaged on the machine of its cell. */
     is_local: flag(),
     engaged_at: time(),
     engaged_by: text(),
     reason: text(),
+    /** Undefined, with the two columns below, while the stop is in force. */
     released_at: optional(time()),
     released_by: optional(text()),
     release_reason: optional(text()),
@@ -24,7 +27,7 @@ export const estopTable = defineTable('estops', {
   },
 })
 
-export type EstopRow = RowOf<typeof estopTable>
+export type Stop = EntityOf<typeof estopTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -7,10 +7,11 @@ import type { Cell } from '../../fleet/cells/cell.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import type { Devices } from '../inventory/devices.ts'
+import type { Stop } from './estop.table.ts'
 import { nameTarget } from './names.ts'
 import type { EstopReports } from './reports.ts'
 import { canStop, type EstopSender, isConnected, toStoppedCell } from './sender.ts'
-import { concernsCell, type Stop, type StoppedCell } from './stop.ts'
+import { concernsCell, IN_FORCE, type StoppedCell } from './stop.ts'
 import type { Stops } from './stops.ts'
 import { findJoined, type StopTarget, widenTarget } from './widen.ts'
 import type { StopWriter } from './writer.ts'
@@ -85,7 +86,8 @@ export class Estops {
     const { stops, writer, now } = this.#parts
     if (!stops.isStored(id))
       throw new ShoalError('store_unavailable', `e-stop ${id} is not stored yet; try again`)
-    const stop = await writer.release(id, { at: now(), by: by.actor, reason }, by)
+    const release = { releasedAt: now(), releasedBy: by.actor, releaseReason: reason }
+    const stop = await writer.release(id, release, by)
     await stops.refresh()
     await this.#sendConfirmed(stop)
     return this.measureReach(stop)
@@ -131,7 +133,7 @@ export class Estops {
   measureReach(stop: Stop): StopReach {
     const { stops, reports, fleet } = this.#parts
     const cells = [...fleet.cells()].filter(cell => concernsCell(stop, this.#describeCell(cell)))
-    const isInForce = stop.release === undefined
+    const isInForce = stop.releasedAt === undefined
     const missing = cells
       .filter(({ id }) => reports.find(id)?.latched.has(stop.id) !== isInForce)
       .map(cell => ({
@@ -158,7 +160,7 @@ export class Estops {
       engagedAt: at,
       engagedBy: by.actor,
       reason,
-      release: undefined,
+      ...IN_FORCE,
     }
     this.#authors.set(stop.id, by)
     stops.addUnstored(stop)
@@ -167,7 +169,7 @@ export class Estops {
 
   /** Cells that announce a device: the stop of any of them alone would cover less than the device. */
   #listCellsOf({ scope, target }: StopTarget): StoppedCell[] {
-    if (scope !== 'device' || target === null) return []
+    if (scope !== 'device' || target === undefined) return []
     return [...this.#parts.fleet.cells()]
       .map(cell => this.#describeCell(cell))
       .filter(({ hasDevice }) => hasDevice(target))
@@ -228,7 +230,7 @@ export class Estops {
     )
     const { promise, resolve } = Promise.withResolvers<void>()
     const off = reports.received.add(({ report }) => {
-      const isInForce = stop.release === undefined
+      const isInForce = stop.releasedAt === undefined
       if (report.latched.has(stop.id) === isInForce) waiting.delete(report.cellId)
       if (waiting.size === 0) resolve()
     })

@@ -1,5 +1,5 @@
 import type { Cell } from '../../fleet/cells/cell.ts'
-import type { Stop } from './stop.ts'
+import type { Stop } from './estop.table.ts'
 
 type KnownCell = Pick<Cell, 'id' | 'announce'>
 
@@ -8,7 +8,7 @@ export const nameTarget = (
   { scope, target }: Pick<Stop, 'scope' | 'target'>,
   cells: Iterable<KnownCell>,
 ): string | null => {
-  if (target === null || scope === 'site' || scope === 'all') return null
+  if (target === undefined || scope === 'site' || scope === 'all') return null
   const names = [...cells].flatMap(cell =>
     scope === 'cell'
       ? cell.id === target

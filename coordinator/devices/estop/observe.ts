@@ -23,7 +23,8 @@ export const observeEstops = function* ({
   const newest = inForce.at(-1)
   if (newest === undefined) return
   const { scope, target, engagedBy, reason } = newest
-  const held = target === null ? '' : ` ${describeNamed(target, nameTarget(newest, fleet.cells()))}`
+  const held =
+    target === undefined ? '' : ` ${describeNamed(target, nameTarget(newest, fleet.cells()))}`
   const about = `the newest (${newest.id}) by ${engagedBy} for ${scope}${held}: ${reason}`
   const count = inForce.length
   const message = `${count} ${count === 1 ? 'e-stop is' : 'e-stops are'} in force, ${about}`

@@ -7,23 +7,17 @@ import {
 } from '../../../shared/wire/estop.ts'
 import { Listeners } from '../../kernel/base/listeners.ts'
 import { shareRuns } from '../../kernel/base/share-runs.ts'
+import type { EntityOf, RowOf } from '../../kernel/store/define-table.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
-import type { EstopReportRow } from './estop-report.table.ts'
+import { estopReportTable } from './estop-report.table.ts'
 
 /** Stops that a cell has latched, by its newest report. */
-export interface EstopReport {
-  cellId: string
-  /** Version of the newest document that the cell has applied. */
-  version: number
+export interface EstopReport extends Omit<EntityOf<typeof estopReportTable>, 'latched'> {
   latched: ReadonlySet<string>
   /** Stops that a person released on the machine, until a document names them as released. */
   released: ReadonlySet<string>
-  /** Devices that did not confirm that they are at rest. */
-  failed: readonly { device_id: string; reason: string }[]
   /** Held devices of cells that reported here, with the operations asked and the state observed. */
   devices: readonly EstoppedDevice[]
-  /** Unix milliseconds by the clock of the coordinator that received it. */
-  reportedAt: number
 }
 
 interface EstopReportsParts {
@@ -164,7 +158,7 @@ export class EstopReports {
       })
   }
 
-  #write(rows: EstopReportRow[]): Promise<void> {
+  #write(rows: Row[]): Promise<void> {
     return this.#parts.ledger.free.write(async trx => {
       await trx
         .insertInto('estop_reports')
@@ -187,20 +181,12 @@ const CHECKS = 32
 /** Rows per transaction, so that none holds the lane for long. */
 const BATCH = 200
 
-const toReport = (row: EstopReportRow): EstopReport => ({
-  cellId: row.cell_id,
-  version: row.version,
-  latched: new Set(JSON.parse(row.latched_json)),
-  released: new Set(),
-  failed: JSON.parse(row.failed_json),
-  devices: [],
-  reportedAt: row.reported_at,
-})
+type Row = RowOf<typeof estopReportTable>
 
-const toReportRow = (report: EstopReport): EstopReportRow => ({
-  cell_id: report.cellId,
-  version: report.version,
-  latched_json: JSON.stringify([...report.latched]),
-  failed_json: JSON.stringify(report.failed),
-  reported_at: report.reportedAt,
-})
+const toReport = (row: Row): EstopReport => {
+  const stored = estopReportTable.read(row)
+  return { ...stored, latched: new Set(stored.latched), released: new Set(), devices: [] }
+}
+
+const toReportRow = (report: EstopReport): Row =>
+  estopReportTable.write({ ...report, latched: [...report.latched] })

@@ -12,8 +12,9 @@ import {
   isApplied,
   selectStops,
 } from './document.ts'
+import type { Stop } from './estop.table.ts'
 import type { EstopReports } from './reports.ts'
-import { concernsCell, type Stop, type StoppedCell } from './stop.ts'
+import { concernsCell, type StoppedCell } from './stop.ts'
 import type { Stops } from './stops.ts'
 
 interface EstopSenderParts {

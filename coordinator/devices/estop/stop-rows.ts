@@ -6,7 +6,13 @@ import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { readTrouble } from '../../kernel/store/trouble.ts'
-import { type Stop, type StopRelease, stopData, toEstopRow, toStop } from './stop.ts'
+import { estopTable, type Stop } from './estop.table.ts'
+import { type IN_FORCE, stopData } from './stop.ts'
+
+/** Fields that a release sets. */
+export type StopRelease = {
+  [F in keyof typeof IN_FORCE]: NonNullable<Stop[F]>
+}
 
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
@@ -21,13 +27,13 @@ export const readStops = async (db: Reader, releasedSince: number): Promise<Stop
     .orderBy('engaged_at')
     .orderBy('id')
     .execute()
-  return rows.map(toStop)
+  return rows.map(estopTable.read)
 }
 
 export const readStopsById = async (db: Reader, ids: readonly string[]): Promise<Stop[]> => {
   if (ids.length === 0) return []
   const rows = await db.selectFrom('estops').selectAll().where('id', 'in', ids).execute()
-  return rows.map(toStop)
+  return rows.map(estopTable.read)
 }
 
 /**
@@ -38,9 +44,9 @@ export const readStopsById = async (db: Reader, ids: readonly string[]): Promise
 export const insertStop = async (trx: SealedTrx, stop: Stop): Promise<boolean> => {
   const [known] = await readStopsById(trx, [stop.id])
   const isWidened = stop.cellId === undefined && known?.cellId !== undefined
-  const isReleased = known?.release !== undefined && !known.isLocal
+  const isReleased = known?.releasedAt !== undefined && !known.isLocal
   if (known !== undefined && (!isWidened || isReleased)) return false
-  const row = toEstopRow(stop)
+  const row = estopTable.write(stop)
   await trx
     .insertInto('estops')
     .values(row)
@@ -53,16 +59,16 @@ export const insertStop = async (trx: SealedTrx, stop: Stop): Promise<boolean> =
 export const releaseStop = async (
   trx: SealedTrx,
   id: string,
-  { at, by, reason }: StopRelease,
+  release: StopRelease,
 ): Promise<Stop | undefined> => {
   const row = await trx
     .updateTable('estops')
-    .set({ released_at: at, released_by: by, release_reason: reason })
+    .set(estopTable.writeSome(release))
     .where('id', '=', id)
     .where('released_at', 'is', null)
     .returningAll()
     .executeTakeFirst()
-  return row && toStop(row)
+  return row && estopTable.read(row)
 }
 
 /** Deletes stops that were released before a time; what happened to them is in the audit for as long. */

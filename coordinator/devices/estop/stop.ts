@@ -1,27 +1,12 @@
-import type { EngagedStop, EstopScope, ReleasedStop } from '../../../shared/wire/estop.ts'
-import type { EstopRow } from './estop.table.ts'
+import { iso, isoOrNull } from '../../../shared/time.ts'
+import type { EngagedStop, ReleasedStop } from '../../../shared/wire/estop.ts'
+import type { Stop } from './estop.table.ts'
 
-/** An e-stop of the fleet. Times are unix milliseconds. */
-export interface Stop {
-  id: string
-  scope: EstopScope
-  /** Site, cell id or device id; null for `all`. */
-  target: string | null
-  /** The only cell that it is for, such as the one on which it was engaged; undefined for others. */
-  cellId: string | undefined
-  /** True for a stop that was engaged on the machine of its cell. */
-  isLocal: boolean
-  engagedAt: number
-  engagedBy: string
-  reason: string
-  /** Undefined while the stop is in force. */
-  release: StopRelease | undefined
-}
-
-export interface StopRelease {
-  at: number
-  by: string
-  reason: string
+/** Fields of a stop that is not released. */
+export const IN_FORCE = {
+  releasedAt: undefined,
+  releasedBy: undefined,
+  releaseReason: undefined,
 }
 
 /** A cell, as far as it matters which stops concern it. */
@@ -43,59 +28,30 @@ export const concernsCell = (
 export const toEngagedStop = (stop: Stop): EngagedStop => ({
   estop_id: stop.id,
   scope: stop.scope,
-  target: stop.target,
+  target: stop.target ?? null,
   engaged_at: stop.engagedAt,
   engaged_by: stop.engagedBy,
   reason: stop.reason,
 })
 
-export const toReleasedStop = ({ id, release }: Stop): ReleasedStop => ({
-  estop_id: id,
-  released_at: release?.at ?? 0,
-  released_by: release?.by ?? '',
-  reason: release?.reason ?? '',
-})
-
-export const toStop = (row: EstopRow): Stop => ({
-  id: row.id,
-  scope: row.scope as EstopScope,
-  target: row.target,
-  cellId: row.cell_id ?? undefined,
-  isLocal: row.is_local === 1,
-  engagedAt: row.engaged_at,
-  engagedBy: row.engaged_by,
-  reason: row.reason,
-  release:
-    row.released_at === null
-      ? undefined
-      : { at: row.released_at, by: row.released_by ?? '', reason: row.release_reason ?? '' },
-})
-
-export const toEstopRow = (stop: Stop): EstopRow => ({
-  id: stop.id,
-  scope: stop.scope,
-  target: stop.target,
-  cell_id: stop.cellId ?? null,
-  is_local: stop.isLocal ? 1 : 0,
-  engaged_at: stop.engagedAt,
-  engaged_by: stop.engagedBy,
-  reason: stop.reason,
-  released_at: stop.release?.at ?? null,
-  released_by: stop.release?.by ?? null,
-  release_reason: stop.release?.reason ?? null,
+export const toReleasedStop = (stop: Stop): ReleasedStop => ({
+  estop_id: stop.id,
+  released_at: stop.releasedAt ?? 0,
+  released_by: stop.releasedBy ?? '',
+  reason: stop.releaseReason ?? '',
 })
 
 /** Wire format of a stop: data of its events, and part of the answers about it. */
 export const stopData = (stop: Stop) => ({
   estop_id: stop.id,
   scope: stop.scope,
-  target: stop.target,
+  target: stop.target ?? null,
   cell_id: stop.cellId ?? null,
   is_local: stop.isLocal,
-  engaged_at: new Date(stop.engagedAt).toISOString(),
+  engaged_at: iso(stop.engagedAt),
   engaged_by: stop.engagedBy,
   reason: stop.reason,
-  released_at: stop.release === undefined ? null : new Date(stop.release.at).toISOString(),
-  released_by: stop.release?.by ?? null,
-  release_reason: stop.release?.reason ?? null,
+  released_at: isoOrNull(stop.releasedAt),
+  released_by: stop.releasedBy ?? null,
+  release_reason: stop.releaseReason ?? null,
 })

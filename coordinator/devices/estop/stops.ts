@@ -4,7 +4,7 @@ import { type ChangeFollower, followChanges } from '../../kernel/base/follow-cha
 import { Listeners } from '../../kernel/base/listeners.ts'
 import { readLastNumber } from '../../kernel/store/sequences.ts'
 import type { Store } from '../../kernel/store/store.ts'
-import type { Stop } from './stop.ts'
+import type { Stop } from './estop.table.ts'
 import { readStops, readStopsById } from './stop-rows.ts'
 
 interface StopsParts {
@@ -69,12 +69,12 @@ export class Stops {
 
   /** Oldest first. */
   listInForce(): Stop[] {
-    return this.#list().filter(({ release }) => release === undefined)
+    return this.#list().filter(({ releasedAt }) => releasedAt === undefined)
   }
 
   /** Stops that every document names as released. */
   listReleased(): Stop[] {
-    return [...this.#stored.values()].filter(({ release }) => release !== undefined)
+    return [...this.#stored.values()].filter(({ releasedAt }) => releasedAt !== undefined)
   }
 
   listUnstored(): Stop[] {

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino'
 import { shareRuns } from '../../kernel/base/share-runs.ts'
+import type { Stop } from './estop.table.ts'
 import type { ReceivedReport } from './reports.ts'
-import type { Stop } from './stop.ts'
+import { IN_FORCE } from './stop.ts'
 import type { Stops } from './stops.ts'
 import type { StopWriter } from './writer.ts'
 
@@ -95,8 +96,9 @@ export class StopTakeOver {
         await stops.learn([id])
       }
       const known = stops.find(id)
-      if (known?.cellId !== cellId || !known.isLocal || known.release !== undefined) continue
-      await writer.release(id, { at, by: released_by, reason }, by)
+      if (known?.cellId !== cellId || !known.isLocal || known.releasedAt !== undefined) continue
+      const release = { releasedAt: at, releasedBy: released_by, releaseReason: reason }
+      await writer.release(id, release, by)
       await stops.refresh()
     }
   }
@@ -114,12 +116,12 @@ const toOwnStop = (
   return {
     id: given.estop_id,
     scope: isDevice ? 'device' : 'cell',
-    target: isDevice ? given.target : cellId,
+    target: isDevice ? (given.target ?? undefined) : cellId,
     cellId,
     isLocal: given.is_local,
     engagedAt: given.engaged_at,
     engagedBy: given.engaged_by,
     reason: given.reason,
-    release: undefined,
+    ...IN_FORCE,
   }
 }

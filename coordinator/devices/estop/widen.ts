@@ -1,10 +1,12 @@
 import type { EstopScope } from '../../../shared/wire/estop.ts'
-import type { Stop, StoppedCell } from './stop.ts'
+import type { Stop } from './estop.table.ts'
+import type { StoppedCell } from './stop.ts'
 
 /** Devices, a site, a cell or everything that an e-stop is engaged for. */
 export interface StopTarget {
   scope: EstopScope
-  target: string | null
+  /** Undefined for `all`. */
+  target: string | undefined
 }
 
 /*
@@ -21,7 +23,7 @@ const MAX_DEVICES = 32
 /** Most stops in force. */
 const MAX_STOPS = 4096
 
-const ALL: StopTarget = { scope: 'all', target: null }
+const ALL: StopTarget = { scope: 'all', target: undefined }
 
 /** Stop in force that a new one for the target joins; undefined while there is room for another. */
 export const findJoined = (

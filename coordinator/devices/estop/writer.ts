@@ -3,8 +3,14 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
-import type { Stop, StopRelease } from './stop.ts'
-import { insertStop, readStopsById, recordChange, releaseStop } from './stop-rows.ts'
+import type { Stop } from './estop.table.ts'
+import {
+  insertStop,
+  readStopsById,
+  recordChange,
+  releaseStop,
+  type StopRelease,
+} from './stop-rows.ts'
 
 interface StopWriterParts {
   ledger: Ledger
@@ -52,4 +58,4 @@ export class StopWriter {
 const createNotInForceError = (id: string, [known]: readonly Stop[]): ShoalError =>
   known === undefined
     ? new ShoalError('not_found', `no e-stop ${id}`, { param: 'estop_id' })
-    : new ShoalError('conflict', `e-stop ${id} was released by ${known.release?.by}`)
+    : new ShoalError('conflict', `e-stop ${id} was released by ${known.releasedBy}`)

@@ -4,7 +4,7 @@ import { createSigner, generatePrivateKey } from '../../../../shared/signing.ts'
 import { signEstopped } from '../../../../shared/wire/estop.ts'
 import { heldBy, PERSON, scene, settle } from './scene.ts'
 
-const ALL = { scope: 'all', target: null } as const
+const ALL = { scope: 'all', target: undefined } as const
 
 t.test('a stop is latched on every cell while the store has not answered', async t => {
   const { coordinator, daemons } = await scene(t)
@@ -97,7 +97,7 @@ t.test('a release ends one stop, and a newer one stays', async t => {
     await estops.engage(ALL, 'fire', PERSON),
   ]
   t.match(await estops.release(first.stop.id, 'no smoke', PERSON), {
-    stop: { release: { by: 'key:ann', reason: 'no smoke' } },
+    stop: { releasedBy: 'key:ann', releaseReason: 'no smoke' },
   })
   await settle()
   t.strictSame(daemons.map(heldBy), [[second.stop.id], [second.stop.id]])

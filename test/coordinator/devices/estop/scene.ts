@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import { openEstop } from '../../../../coordinator/devices/estop/open.ts'
-import type { Device } from '../../../../coordinator/devices/inventory/device.ts'
+import type { Device } from '../../../../coordinator/devices/inventory/device.table.ts'
 import type { Observation } from '../../../../coordinator/fleet/alerts/alert-rules.ts'
 import type { Cell } from '../../../../coordinator/fleet/cells/cell.ts'
 import type { FleetListeners } from '../../../../coordinator/fleet/cells/open.ts'

@@ -54,7 +54,7 @@ export const findStopTargets = async function* (
   if (known.length + later.length === 0) throwUnknown(wanted, views, stored === undefined)
 }
 
-const ALL: StopTarget = { scope: 'all', target: null }
+const ALL: StopTarget = { scope: 'all', target: undefined }
 
 /** Most targets of one name that are stopped each by itself. */
 const MAX_TARGETS = 64

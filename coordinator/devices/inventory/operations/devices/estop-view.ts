@@ -10,9 +10,10 @@ import {
   toAskedView,
   toSeenView,
 } from '../../../../fleet/control/operations/commands/outcome-view.ts'
+import type { Stop } from '../../../estop/estop.table.ts'
 import type { StopReach } from '../../../estop/estops.ts'
 import { nameTarget } from '../../../estop/names.ts'
-import { type Stop, stopData } from '../../../estop/stop.ts'
+import { stopData } from '../../../estop/stop.ts'
 import type { DeviceViews } from '../../open.ts'
 
 /** Reason of an e-stop or its release, for people and for the audit; nothing waits for one. */
