@@ -1,17 +1,17 @@
-import * as z from 'zod'
-import { json, optional, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { DeviceFacts, DeviceKind } from '../../../shared/wire/device.ts'
+import { json, oneOf, optional, text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A cell that announces a device. */
 export const deviceCellTable = defineTable('device_cells', {
   columns: {
     device_id: text(),
     cell_id: text(),
-    /** Time from which the cell has announced it without a long break. */
+    /** Time, unix milliseconds, from which the cell has announced it without a long break. */
     since: time(),
-    kind: text(),
-    facts_json: json(z.unknown()),
-    /** Time at which the cell has dropped it; null while it announces it. */
+    kind: oneOf(DeviceKind.options),
+    facts_json: json(DeviceFacts),
+    /** Time at which the cell has dropped it; undefined while it announces it. */
     gone_at: optional(time()),
   },
   key: ['device_id', 'cell_id'],
@@ -20,7 +20,11 @@ export const deviceCellTable = defineTable('device_cells', {
   },
 })
 
-export type DeviceCellRow = RowOf<typeof deviceCellTable>
+/** A claim while it is in force. */
+export type DeviceClaim = Pick<
+  EntityOf<typeof deviceCellTable>,
+  'cellId' | 'since' | 'kind' | 'facts'
+>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,6 +1,6 @@
 import { readLastNumber } from '../../kernel/store/sequences.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
-import type { Device } from './device.ts'
+import type { Device } from './device.table.ts'
 import { readChangedDevices } from './device-rows.ts'
 
 /** The devices of the fleet in memory, as the store has them. */

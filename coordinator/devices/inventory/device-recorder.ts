@@ -10,7 +10,8 @@ import { bumpRevision } from '../../kernel/store/revisions.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import { createClaimantPresence } from './claimant-presence.ts'
-import type { Device, DeviceClaim } from './device.ts'
+import type { Device } from './device.table.ts'
+import type { DeviceClaim } from './device-cell.table.ts'
 import {
   deleteEndedClaims,
   deleteExcessGone,

@@ -1,10 +1,9 @@
 import type { Kysely } from 'kysely'
-import type { DeviceKind } from '../../../shared/wire/device.ts'
+import type { RowOf } from '../../kernel/store/define-table.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { DeviceRow } from './device.table.ts'
-import type { Device, DeviceClaim } from './device.ts'
-import type { DeviceCellRow } from './device-cell.table.ts'
+import { type Device, deviceTable } from './device.table.ts'
+import { type DeviceClaim, deviceCellTable } from './device-cell.table.ts'
 
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
@@ -40,7 +39,8 @@ export const putDevices = async (
   version: number,
 ): Promise<void> => {
   for (const device of devices) {
-    const { device_id, ...values } = rowOf(device, version)
+    const row = { ...device, deviceId: device.id, version }
+    const { device_id, ...values } = deviceTable.write(row)
     await trx
       .insertInto('devices')
       .values({ device_id, ...values })
@@ -97,11 +97,12 @@ export const readCellClaims = async (
 }
 
 export const putClaims = async (trx: SealedTrx, claims: readonly DeviceClaim[]): Promise<void> => {
-  for (const { cellId, since, kind, facts } of claims) {
-    const values = { kind, facts_json: JSON.stringify(facts), gone_at: null }
+  for (const claim of claims) {
+    const row = { ...claim, deviceId: claim.facts.device_id, goneAt: undefined }
+    const { device_id, cell_id, since, ...values } = deviceCellTable.write(row)
     await trx
       .insertInto('device_cells')
-      .values({ device_id: facts.device_id, cell_id: cellId, since, ...values })
+      .values({ device_id, cell_id, since, ...values })
       .onConflict(conflict => conflict.columns(['device_id', 'cell_id']).doUpdateSet(values))
       .execute()
   }
@@ -160,36 +161,12 @@ export const isEnrolled = async (db: Reading, cellId: string): Promise<boolean> 
   return row !== undefined && row.revoked_at === null
 }
 
-const claimOf = (row: DeviceCellRow): DeviceClaim => ({
-  cellId: row.cell_id,
-  since: row.since,
-  kind: row.kind as DeviceKind,
-  facts: JSON.parse(row.facts_json),
-})
+const claimOf = (row: RowOf<typeof deviceCellTable>): DeviceClaim => {
+  const { cellId, since, kind, facts } = deviceCellTable.read(row)
+  return { cellId, since, kind, facts }
+}
 
-const deviceOf = (row: DeviceRow): Device => ({
-  id: row.device_id,
-  cellId: row.cell_id,
-  alsoOn: JSON.parse(row.also_on_json),
-  kind: row.kind as DeviceKind,
-  facts: JSON.parse(row.facts_json),
-  isAvailable: row.is_available === 1,
-  labels: JSON.parse(row.labels_json),
-  firstSeenAt: row.first_seen,
-  changedAt: row.changed_at,
-  goneAt: row.gone_at ?? undefined,
-})
-
-const rowOf = (device: Device, version: number): DeviceRow => ({
-  device_id: device.id,
-  cell_id: device.cellId,
-  also_on_json: JSON.stringify(device.alsoOn),
-  kind: device.kind,
-  facts_json: JSON.stringify(device.facts),
-  is_available: device.isAvailable ? 1 : 0,
-  labels_json: JSON.stringify(device.labels),
-  first_seen: device.firstSeenAt,
-  changed_at: device.changedAt,
-  gone_at: device.goneAt ?? null,
-  version,
-})
+const deviceOf = (row: RowOf<typeof deviceTable>): Device => {
+  const { deviceId, version, ...device } = deviceTable.read(row)
+  return { ...device, id: deviceId }
+}

@@ -1,8 +1,8 @@
-import * as z from 'zod'
 import { integer, json, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { StoredSpans } from './series-spans.ts'
 
-/** Values of one property of a device over a span of time; see `coordinator/devices/inventory/series-spans.ts`. */
+/** Values of one property of a device over a span of time. */
 export const deviceSeriesTable = defineTable('device_series', {
   columns: {
     device_id: text(),
@@ -10,7 +10,7 @@ export const deviceSeriesTable = defineTable('device_series', {
     resolution_seconds: integer(),
     /** Beginning of the span. */
     at: time(),
-    spans_json: json(z.unknown()),
+    spans_json: json(StoredSpans),
   },
   key: ['device_id', 'property', 'resolution_seconds', 'at'],
   indexes: {
@@ -18,6 +18,9 @@ export const deviceSeriesTable = defineTable('device_series', {
   },
   database: 'records',
 })
+
+/** Series of one property in one resolution. */
+export type DeviceSeriesKey = Omit<EntityOf<typeof deviceSeriesTable>, 'at' | 'spans'>
 
 declare module '../../kernel/store/tables.ts' {
   interface RecordTables {

@@ -1,25 +1,30 @@
 import * as z from 'zod'
-import { flag, integer, json, optional, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { DeviceFacts, DeviceKind } from '../../../shared/wire/device.ts'
+import { flag, integer, json, oneOf, optional, text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
-/** A device as it was reported last, over all cells and coordinators. */
+/** A device of the fleet, as all coordinators agree on it. Times are unix milliseconds. */
 export const deviceTable = defineTable('devices', {
   columns: {
     device_id: text(),
-    /** Cell that it belongs to, or belonged to before it was removed. */
+    /**
+     * Cell that it belongs to, or belonged to before it was removed: the first that announced it, until
+     * that one is known to be away.
+     */
     cell_id: text(),
-    /** Other cells that announce it: a list of ids. */
-    also_on_json: json(z.unknown()),
-    kind: text(),
+    /** Other cells that announce it. */
+    also_on_json: json(z.array(z.string())),
+    kind: oneOf(DeviceKind.options),
     /** Facts that the cell announces. */
-    facts_json: json(z.unknown()),
-    /** 1 while its cell is connected and reaches it. */
+    facts_json: json(DeviceFacts),
+    /** True while its cell is connected and reaches it. */
     is_available: flag(),
-    labels_json: json(z.unknown()),
+    /** Labels that operators have set. */
+    labels_json: json(z.record(z.string(), z.string()).readonly()),
     first_seen: time(),
     /** Time of the last change of what is announced; no heartbeat writes it. */
     changed_at: time(),
-    /** Time at which the last cell stopped announcing it; null before. */
+    /** Time at which the last cell stopped announcing it; undefined before. */
     gone_at: optional(time()),
     /** Grows over all rows, so that other processes read what has changed. */
     version: integer(),
@@ -30,7 +35,9 @@ export const deviceTable = defineTable('devices', {
   },
 })
 
-export type DeviceRow = RowOf<typeof deviceTable>
+export interface Device extends Omit<EntityOf<typeof deviceTable>, 'deviceId' | 'version'> {
+  id: string
+}
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

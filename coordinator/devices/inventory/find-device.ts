@@ -1,6 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { DEVICE_ID } from '../../../shared/ids.ts'
-import type { Device } from './device.ts'
+import type { Device } from './device.table.ts'
 
 /** Devices that an error names at most. */
 const MAX_NAMED = 10

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isIdOfCell } from '../../../devices/device-id.ts'
 import type { EventDraft } from '../../kernel/events/bus.ts'
-import type { Device, DeviceClaim } from './device.ts'
+import type { Device } from './device.table.ts'
+import type { DeviceClaim } from './device-cell.table.ts'
 
 interface Judgement {
   /** The device now; undefined where nothing about it has changed. */
@@ -50,7 +51,7 @@ export const judgeDevice = (inputs: Inputs): Judgement => {
     facts,
     isAvailable,
     labels: before?.labels ?? {},
-    firstSeenAt: before?.firstSeenAt ?? Math.min(...claims.map(({ since }) => since)),
+    firstSeen: before?.firstSeen ?? Math.min(...claims.map(({ since }) => since)),
     changedAt: now,
     goneAt: undefined,
   }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Announce } from '../../../shared/wire/announce.ts'
 import { FIRST_CAPABILITY, NEEDS } from '../../../shared/wire/capability.ts'
-import type { DeviceClaim } from './device.ts'
+import type { DeviceClaim } from './device-cell.table.ts'
 
 /** Devices that a cell announces, by id; `since` holds for those that are new. */
 export const listClaims = (

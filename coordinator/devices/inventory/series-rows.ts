@@ -1,12 +1,9 @@
 import type { Records } from '../../kernel/store/store.ts'
-import type { RecordTables } from '../../kernel/store/tables.ts'
+import { type DeviceSeriesKey, deviceSeriesTable } from './device-series.table.ts'
 import { addToSpan, decodeSpans, encodeSpans, type Spans } from './series-spans.ts'
 
 /** One row: the spans of one resolution that begin within a longer span of time. */
-export interface SeriesRow {
-  deviceId: string
-  property: string
-  resolutionSeconds: number
+export interface SeriesRow extends DeviceSeriesKey {
   /** Start of the row, unix milliseconds. */
   at: number
   spans: Spans
@@ -17,25 +14,24 @@ export const addSeriesRows = (records: Records, rows: readonly SeriesRow[]): Pro
   // sealed because existing rows are read, merged and written back
   records.sealed.write(async trx => {
     for (const row of rows) {
-      const { device_id, property, resolution_seconds, at } = columnsOf(row)
       const stored = await trx
         .selectFrom('device_series')
         .select('spans_json')
-        .where('device_id', '=', device_id)
-        .where('property', '=', property)
-        .where('resolution_seconds', '=', resolution_seconds)
-        .where('at', '=', at)
+        .where('device_id', '=', row.deviceId)
+        .where('property', '=', row.property)
+        .where('resolution_seconds', '=', row.resolutionSeconds)
+        .where('at', '=', row.at)
         .executeTakeFirst()
-      const spans: Spans = stored === undefined ? new Map() : decodeSpans(stored.spans_json)
+      const spans: Spans = stored === undefined ? new Map() : spansOf(stored)
       for (const [start, span] of row.spans) addToSpan(spans, start, span)
-      const values = { spans_json: encodeSpans(spans) }
+      const values = deviceSeriesTable.write({ ...row, spans: encodeSpans(spans) })
       await trx
         .insertInto('device_series')
-        .values({ ...columnsOf(row), ...values })
+        .values(values)
         .onConflict(conflict =>
           conflict
             .columns(['device_id', 'property', 'resolution_seconds', 'at'])
-            .doUpdateSet(values),
+            .doUpdateSet({ spans_json: values.spans_json }),
         )
         .execute()
     }
@@ -44,7 +40,7 @@ export const addSeriesRows = (records: Records, rows: readonly SeriesRow[]): Pro
 /** Spans of the rows that begin at `from` or later. */
 export const readSeriesRows = async (
   read: Records['read'],
-  { deviceId, property, resolutionSeconds }: Omit<SeriesRow, 'at' | 'spans'>,
+  { deviceId, property, resolutionSeconds }: DeviceSeriesKey,
   from: number,
 ): Promise<Spans> => {
   const rows = await read
@@ -55,7 +51,7 @@ export const readSeriesRows = async (
     .where('resolution_seconds', '=', resolutionSeconds)
     .where('at', '>=', from)
     .execute()
-  return new Map(rows.flatMap(row => [...decodeSpans(row.spans_json)]))
+  return new Map(rows.flatMap(row => [...spansOf(row)]))
 }
 
 /** Deletes the rows of a resolution that begin before a time. */
@@ -72,9 +68,5 @@ export const deleteSeriesRows = (
       .execute(),
   )
 
-const columnsOf = (row: SeriesRow): Omit<RecordTables['device_series'], 'spans_json'> => ({
-  device_id: row.deviceId,
-  property: row.property,
-  resolution_seconds: row.resolutionSeconds,
-  at: row.at,
-})
+const spansOf = ({ spans_json }: { spans_json: string }): Spans =>
+  decodeSpans(deviceSeriesTable.columns.spans_json.read(spans_json))

@@ -1,7 +1,7 @@
 import type { Fleet } from '../../fleet/cells/fleet.ts'
 import { isPresent } from '../../fleet/cells/presence.ts'
 import type { Devices } from '../inventory/devices.ts'
-import type { StartedFormation } from './formation.ts'
+import type { StartedFormation } from './formation.table.ts'
 import { findCloseDevice, findObstacle } from './planned-ways.ts'
 import { placeOf } from './site-place.ts'
 

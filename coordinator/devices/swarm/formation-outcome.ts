@@ -1,6 +1,6 @@
 import { FormationResult } from '../../../shared/wire/formation.ts'
 import { type CommandRecord, isFinalCommandState } from '../../fleet/control/command.ts'
-import type { StartedFormation, UnitOutcome } from './formation.ts'
+import type { StartedFormation, UnitOutcome } from './formation.table.ts'
 
 /** Final state of a formation, and the reason unless it has one. */
 export const judgeEnd = (

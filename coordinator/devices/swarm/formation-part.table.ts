@@ -1,5 +1,5 @@
 import { text } from '../../kernel/store/columns.ts'
-import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Part of a formation, and the command that carries it out. */
 export const formationPartTable = defineTable('formation_parts', {
@@ -11,6 +11,8 @@ export const formationPartTable = defineTable('formation_parts', {
   },
   key: ['formation_id', 'cell_id'],
 })
+
+export type FormationPart = Omit<EntityOf<typeof formationPartTable>, 'formationId'>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,48 +1,25 @@
-import type { Kysely, Selectable } from 'kysely'
+import type { Kysely } from 'kysely'
+import type { EntityOf, RowOf } from '../../kernel/store/define-table.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { FormationRow } from './formation.table.ts'
 import {
-  type FormationPart,
   type FormationState,
+  formationTable,
   OPEN_FORMATION_STATES,
   type StartedFormation,
   type UnitOutcome,
-} from './formation.ts'
+} from './formation.table.ts'
+import { type FormationPart, formationPartTable } from './formation-part.table.ts'
 
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
 export const insertFormation = async (trx: SealedTrx, one: StartedFormation): Promise<void> => {
-  await trx
-    .insertInto('formations')
-    .values({
-      id: one.id,
-      tenant_id: one.tenantId,
-      request_id: one.requestId,
-      formation: one.formation,
-      state: one.state,
-      plan_json: JSON.stringify(one.plan),
-      created_by: one.createdBy,
-      units: one.plan.units.length,
-      created_at: one.createdAt,
-      start_at: one.startAt,
-      ends_at: one.endsAt,
-      changed_at: one.changedAt,
-      ended_at: null,
-      reason: null,
-      stopped_by: null,
-      outcome_json: null,
-    })
-    .execute()
-  for (const { cellId, partHash, commandId } of one.parts)
+  const row = formationTable.write({ ...one, units: one.plan.units.length })
+  await trx.insertInto('formations').values(row).execute()
+  for (const part of one.parts)
     await trx
       .insertInto('formation_parts')
-      .values({
-        formation_id: one.id,
-        cell_id: cellId,
-        part_hash: partHash,
-        command_id: commandId,
-      })
+      .values(formationPartTable.write({ ...part, formationId: one.id }))
       .execute()
 }
 
@@ -51,7 +28,7 @@ interface FormationChange {
   at: number
   reason?: string | undefined
   stoppedBy?: string | undefined
-  outcome?: readonly UnitOutcome[]
+  outcome?: UnitOutcome[]
 }
 
 /** Changes the state once: false for all concurrent callers but one. */
@@ -63,13 +40,15 @@ export const changeFormation = async (
 ): Promise<boolean> => {
   const { numUpdatedRows } = await trx
     .updateTable('formations')
-    .set({
-      state,
-      changed_at: at,
-      ...(reason !== undefined && { reason: reason.slice(0, 500).toWellFormed() }),
-      ...(stoppedBy !== undefined && { stopped_by: stoppedBy }),
-      ...(outcome !== undefined && { outcome_json: JSON.stringify(outcome), ended_at: at }),
-    })
+    .set(
+      formationTable.writeSome({
+        state,
+        changedAt: at,
+        ...(reason !== undefined && { reason: reason.slice(0, 500).toWellFormed() }),
+        ...(stoppedBy !== undefined && { stoppedBy }),
+        ...(outcome !== undefined && { outcome, endedAt: at }),
+      }),
+    )
     .where('id', '=', id)
     .where('state', '=', from)
     .executeTakeFirst()
@@ -109,39 +88,18 @@ export const deleteOldFormations = async (trx: SealedTrx, before: number): Promi
 
 const withParts = async (
   db: Reader,
-  rows: readonly Selectable<FormationRow>[],
+  rows: readonly RowOf<typeof formationTable>[],
 ): Promise<StartedFormation[]> => {
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
   const query = db.selectFrom('formation_parts').selectAll().where('formation_id', 'in', ids)
-  const parts = Map.groupBy(await query.orderBy('cell_id').execute(), row => row.formation_id)
-  return rows.map(row =>
-    formationOf(
-      row,
-      (parts.get(row.id) ?? []).map(part => ({
-        cellId: part.cell_id,
-        partHash: part.part_hash,
-        commandId: part.command_id,
-      })),
-    ),
-  )
+  const parts = (await query.orderBy('cell_id').execute()).map(formationPartTable.read)
+  const partsOf = Map.groupBy(parts, ({ formationId }) => formationId)
+  return rows.map(row => {
+    const { units, ...formation } = formationTable.read(row)
+    return { ...formation, parts: (partsOf.get(row.id) ?? []).map(toPart) }
+  })
 }
 
-const formationOf = (row: FormationRow, parts: readonly FormationPart[]): StartedFormation => ({
-  id: row.id,
-  tenantId: row.tenant_id,
-  requestId: row.request_id,
-  formation: row.formation,
-  state: row.state as FormationState,
-  plan: JSON.parse(row.plan_json),
-  createdBy: row.created_by,
-  createdAt: row.created_at,
-  startAt: row.start_at,
-  endsAt: row.ends_at,
-  changedAt: row.changed_at,
-  endedAt: row.ended_at ?? undefined,
-  reason: row.reason ?? undefined,
-  stoppedBy: row.stopped_by ?? undefined,
-  outcome: row.outcome_json === null ? undefined : JSON.parse(row.outcome_json),
-  parts,
-})
+const toPart = ({ formationId, ...part }: EntityOf<typeof formationPartTable>): FormationPart =>
+  part

@@ -10,14 +10,10 @@ import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import type { Devices } from '../inventory/devices.ts'
 import { findIntrusion } from './find-intrusion.ts'
-import {
-  type Decision,
-  type FormationPart,
-  judgeFormation,
-  OPEN_FORMATION_STATES,
-  type StartedFormation,
-} from './formation.ts'
+import { OPEN_FORMATION_STATES, type StartedFormation } from './formation.table.ts'
+import { type Decision, judgeFormation } from './formation.ts'
 import { judgeEnd, listOutcomes } from './formation-outcome.ts'
+import type { FormationPart } from './formation-part.table.ts'
 import type { FormationPlan } from './formation-plan.ts'
 import {
   changeFormation,

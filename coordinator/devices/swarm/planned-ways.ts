@@ -1,7 +1,7 @@
 import { findApproach } from '../../../devices/swarm/clearance.ts'
 import type { Point } from '../../../devices/swarm/formation.ts'
-import type { Device } from '../inventory/device.ts'
-import type { ApprovedFormation } from './formation.ts'
+import type { Device } from '../inventory/device.table.ts'
+import type { ApprovedFormation } from './formation.table.ts'
 
 export type PlannedWays = Pick<ApprovedFormation, 'cells' | 'units' | 'required_m' | 'position_m'>
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import type { Commands } from '../../fleet/control/commands.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import type { Devices } from '../inventory/devices.ts'
-import type { StartedFormation, UnitOutcome } from './formation.ts'
+import type { StartedFormation, UnitOutcome } from './formation.table.ts'
 
 interface UnitStopperParts {
   commands: Pick<Commands, 'create'>

@@ -15,7 +15,7 @@ import { limitJson } from '../../../kernel/declaration/bounded-json.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import type { EstopViews } from '../../estop/open.ts'
-import type { Device } from '../device.ts'
+import type { Device } from '../device.table.ts'
 import type { DeviceViews } from '../open.ts'
 import { DeviceRef } from './devices/device-ref.ts'
 import {

@@ -7,7 +7,7 @@ import {
   toSeenView,
 } from '../../../fleet/control/operations/commands/outcome-view.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
-import type { StartedFormation } from '../formation.ts'
+import type { StartedFormation } from '../formation.table.ts'
 import type { SwarmViews } from '../open.ts'
 import { FormationView, formationViewOf } from './swarm-view.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { iso } from '../../../../shared/time.ts'
-import type { StartedFormation } from '../formation.ts'
+import type { StartedFormation } from '../formation.table.ts'
 
 const HOUR_MS = 3_600_000
 /** Most formations that a series looks at; the oldest are left out. */

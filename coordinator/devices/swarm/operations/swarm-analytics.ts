@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
-import type { StartedFormation } from '../formation.ts'
+import type { StartedFormation } from '../formation.table.ts'
 import type { SwarmViews } from '../open.ts'
 import { countState, MAX_IN_SERIES } from './formation-series.ts'
 

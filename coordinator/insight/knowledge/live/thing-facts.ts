@@ -1,5 +1,5 @@
 import type { Tenant } from '../../../access/people/tenants.ts'
-import type { Device } from '../../../devices/inventory/device.ts'
+import type { Device } from '../../../devices/inventory/device.table.ts'
 import type { EntityView } from '../../../discovery/registry/registry-query.ts'
 import { createLayer, type GraphFacts, nodeId } from '../graph-model.ts'
 

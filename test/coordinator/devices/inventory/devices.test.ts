@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { Device } from '../../../../coordinator/devices/inventory/device.ts'
+import type { Device } from '../../../../coordinator/devices/inventory/device.table.ts'
 import { DeviceInventory } from '../../../../coordinator/devices/inventory/device-inventory.ts'
 import { DeviceRecorder } from '../../../../coordinator/devices/inventory/device-recorder.ts'
 import { readQuarantined } from '../../../../coordinator/devices/inventory/device-rows.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Device } from '../../../../coordinator/devices/inventory/device.ts'
+import type { Device } from '../../../../coordinator/devices/inventory/device.table.ts'
 import type { DeviceReadings } from '../../../../coordinator/devices/inventory/device-states.ts'
 import { SwarmConfig } from '../../../../coordinator/devices/swarm/config.ts'
 import {
@@ -7,10 +7,8 @@ import {
   requireKnownPlaces,
 } from '../../../../coordinator/devices/swarm/feasibility.ts'
 import { findIntrusion } from '../../../../coordinator/devices/swarm/find-intrusion.ts'
-import {
-  type FormationState,
-  judgeFormation,
-} from '../../../../coordinator/devices/swarm/formation.ts'
+import type { FormationState } from '../../../../coordinator/devices/swarm/formation.table.ts'
+import { judgeFormation } from '../../../../coordinator/devices/swarm/formation.ts'
 import {
   type Candidate,
   isExclusion,

@@ -8,7 +8,8 @@ import {
 } from '../../../../../shared/wire/device.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import type { EstopViews } from '../../../estop/open.ts'
-import { type Device, reasonOf, seatOf } from '../../device.ts'
+import type { Device } from '../../device.table.ts'
+import { reasonOf, seatOf } from '../../device.ts'
 import type { DeviceViews } from '../../open.ts'
 import {
   AllowedCommand,
@@ -105,7 +106,7 @@ export const deviceDetailsOf = (device: Device, parts: Parts): z.input<typeof De
   ...identityOf(device, parts),
   ...originOf(device, parts),
   link: parts.devices.profile(device)?.link ?? null,
-  first_seen_at: iso(device.firstSeenAt),
+  first_seen_at: iso(device.firstSeen),
   changed_at: iso(device.changedAt),
   envelope: device.facts.envelope,
   readings: listReadings(device, parts),

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../../../../shared/errors.ts'
 import type { DeviceVerbFacts } from '../../../../../shared/wire/device.ts'
-import type { Device } from '../../device.ts'
+import type { Device } from '../../device.table.ts'
 import type { Devices } from '../../devices.ts'
 
 interface Parts {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { iso } from '../../../../../shared/time.ts'
 import { PropertyName, PropertyValue } from '../../../../../shared/wire/device.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
-import type { Device } from '../../device.ts'
+import type { Device } from '../../device.table.ts'
 import type { Reading } from '../../device-states.ts'
 import type { DeviceViews } from '../../open.ts'
 

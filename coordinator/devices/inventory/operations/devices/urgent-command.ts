@@ -4,7 +4,7 @@ import type { CommandRecord } from '../../../../fleet/control/command.ts'
 import type { ControlViews } from '../../../../fleet/control/open.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import type { OperationPlan } from '../../../../kernel/declaration/plan.ts'
-import type { Device } from '../../device.ts'
+import type { Device } from '../../device.table.ts'
 import type { DeviceViews } from '../../open.ts'
 import type { CommandedDevices, LeftOut } from './find-commanded.ts'
 import {
