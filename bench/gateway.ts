@@ -174,7 +174,7 @@ const compare = async (
       const cpuUs = pid === undefined ? 0 : ((cpuMs(pid) - before) * 1000) / units
       if (round > 0) seen.get(name)?.push({ ...load, cpuUs })
     }
-  const figures = targets.map(({ name, pid }) => {
+  const metrics = targets.map(({ name, pid }) => {
     const runs = seen.get(name) ?? []
     const medianOf = (figure: keyof Load | 'cpuUs') => median(runs.map(run => run[figure]))
     return {
@@ -187,9 +187,9 @@ const compare = async (
     }
   })
   const find = (name: string): number | undefined =>
-    figures.find(figure => figure.name === name)?.cpuUs
+    metrics.find(figure => figure.name === name)?.cpuUs
   const [nginx, against] = [find('nginx'), find('against')]
-  return figures.map(({ name, pid, perSecond, p50, p99, cpuUs }) => ({
+  return metrics.map(({ name, pid, perSecond, p50, p99, cpuUs }) => ({
     mode,
     clients,
     target: name,

@@ -51,7 +51,7 @@ import { openStorePart } from './kernel/store/open.ts'
 import { openTls } from './kernel/tls/open.ts'
 import { openUpstreams } from './kernel/upstreams/open.ts'
 import { openServer } from './surfaces/http/open.ts'
-import { openFigures } from './surfaces/metrics/open.ts'
+import { openMetrics } from './surfaces/metrics/open.ts'
 import { openVitals } from './surfaces/metrics/open-vitals.ts'
 
 /**
@@ -59,7 +59,7 @@ import { openVitals } from './surfaces/metrics/open-vitals.ts'
  * they close in reverse. A new domain is one line here.
  */
 export const domains = [
-  openFigures,
+  openMetrics,
   openBudgets,
   openMarks,
   openStorePart,

@@ -19,7 +19,7 @@ export const fillRegistry = async (
     observer: { canObserve: () => true, observe: () => observations } as never,
     rates: new CellRates(Number.MAX_SAFE_INTEGER),
     pseudonyms: new Pseudonyms(Buffer.alloc(PSEUDONYM_SECRET_BYTES)),
-    figures: { discovery: { countCut: () => {} } },
+    metrics: { discovery: { countCut: () => {} } },
     now: () => clock.now,
   })
   const record = async (all: readonly Observation[], at: number): Promise<void> => {

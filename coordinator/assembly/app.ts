@@ -57,7 +57,10 @@ import { collectRoutes } from '../surfaces/http/route-docs.ts'
 import { allowedHosts, safety } from '../surfaces/http/safety.ts'
 import { storedResponseRoutes } from '../surfaces/http/stored-response-routes.ts'
 import { mcpRoutes } from '../surfaces/mcp/mcp-routes.ts'
-import { coordinatorMetrics, type Figures } from '../surfaces/metrics/figures.ts'
+import {
+  type CoordinatorMetrics,
+  listCoordinatorMetrics,
+} from '../surfaces/metrics/coordinator-metrics.ts'
 import { createPrometheusRegistry } from '../surfaces/metrics/prometheus.ts'
 
 /** Everything the surfaces need, as narrow views; tests give fakes. */
@@ -77,7 +80,7 @@ export interface AppParts {
   running: InferenceParts['running']
   /** Responses that clients asked to keep; without it none is kept. */
   storedResponses?: StoredResponses | undefined
-  figures: Figures
+  metrics: CoordinatorMetrics
   budgets: Budgets
   /** Metrics that `/metrics` shows; by default those of this app, without the process. */
   registry?: Registry
@@ -135,7 +138,7 @@ const addInferenceRoutes = (
   straight: DirectRouter,
   parts: AppParts,
 ): void => {
-  const { config, logger, now, keys, quota, usage, fleet, lanes, running, figures } = parts
+  const { config, logger, now, keys, quota, usage, fleet, lanes, running, metrics } = parts
   const inference: InferenceParts = {
     answerHeaders: app.answerHeaders,
     catalogue: parts.catalogue ?? config.catalogue,
@@ -150,8 +153,8 @@ const addInferenceRoutes = (
     logger,
     now,
     running,
-    figures: figures.inference,
-    onError: figures.http.countError,
+    metrics: metrics.inference,
+    onError: metrics.http.countError,
     hold: keys.hold?.bind(keys),
   }
   const { storedResponses: responses } = parts
@@ -161,7 +164,7 @@ const addInferenceRoutes = (
 
 export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<void> => {
   const { config, logger, now, keys, quota, fleet, running, enrol, views, pipeline } = parts
-  const { figures, catalogue = config.catalogue } = parts
+  const { metrics, catalogue = config.catalogue } = parts
   const routes = collectRoutes(app)
   const cors = new CorsPolicy(config.http.cors_origins)
   const anonymous = new AnonymousLimit(config.limits.anonymous_per_minute)
@@ -169,12 +172,12 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   const straight = new DirectRouter(app, {
     ...authParts,
     config,
-    figures: figures.http,
+    metrics: metrics.http,
     bodies: parts.budgets.requestBodies,
     logger,
   })
-  await app.register(measure, { figures: figures.http })
-  await app.register(errors, { onError: figures.http.countError })
+  await app.register(measure, { metrics: metrics.http })
+  await app.register(errors, { onError: metrics.http.countError })
   await app.register(answerHeaders, { quota, now, logger, replicas: parts.replicas, cors })
   await app.register(safety, { config })
   await app.register(preflight, { cors })
@@ -209,14 +212,14 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     keys,
     count: pipeline.count,
     readerOf: parts.a2a?.readerOf ?? taskReaders([...operations, ...registered.skills]),
-    figures: figures.events,
+    metrics: metrics.events,
     isDraining: running.isDraining,
     now,
   })
   const registry =
     parts.registry ??
     createPrometheusRegistry(
-      coordinatorMetrics({ ...parts, vitals: views.vitals, replicas: views.replicas }),
+      listCoordinatorMetrics({ ...parts, vitals: views.vitals, replicas: views.replicas }),
     )
   await app.register(metricRoutes, { registry, authorize: pipeline.authorize })
   await app.register(mcpRoutes, {
@@ -239,7 +242,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
       registered,
       logger,
       count: pipeline.count,
-      onError: figures.http.countError,
+      onError: metrics.http.countError,
       hold: keys.hold?.bind(keys),
     })
   await app.register(openApiRoute, { config, routes })

@@ -22,7 +22,7 @@ interface RouteParts
       | 'keys'
       | 'quota'
       | 'usage'
-      | 'figures'
+      | 'metrics'
       | 'budgets'
       | 'events'
       | 'moreSkills'

@@ -1,13 +1,13 @@
 import type { Histogram } from '../../shared/metrics/histogram.ts'
 import { type Metric, toMetricValues } from '../../shared/metrics/metric.ts'
 import type { EngineReport } from '../../shared/wire/telemetry.ts'
-import type { JobFigures } from './job-figures.ts'
+import type { JobMetrics } from './job-metrics.ts'
 import type { StepCounts } from './protocol.ts'
 
 /** Parts of an engine that its metrics read. */
 interface MeasuredEngine {
   report(): EngineReport
-  readonly figures: JobFigures
+  readonly metrics: JobMetrics
   readonly counts: StepCounts | undefined
 }
 
@@ -54,19 +54,19 @@ const requestMetrics = (engines: Engines): Metric[] => [
     engines,
     'shoal_engine_queue_duration_seconds',
     'Time from the request until a slot was free.',
-    figures => figures.queueSeconds,
+    metrics => metrics.queueSeconds,
   ),
   latencyMetric(
     engines,
     'shoal_engine_time_to_first_token_seconds',
     'Time from the request to the first piece of its text, including queue and prompt.',
-    figures => figures.firstTokenSeconds,
+    metrics => metrics.firstTokenSeconds,
   ),
   latencyMetric(
     engines,
     'shoal_engine_inter_token_latency_seconds',
     'Time between two pieces of text of one answer.',
-    figures => figures.interTokenSeconds,
+    metrics => metrics.interTokenSeconds,
   ),
 ]
 
@@ -87,14 +87,14 @@ const promptMetrics = (engines: Engines): Metric[] => [
     'counter',
     'shoal_engine_prompts_total',
     'Prompts that were read.',
-    engine => engine.figures.prompts,
+    engine => engine.metrics.prompts,
   ),
   engineMetric(
     engines,
     'counter',
     'shoal_engine_prefix_hits_total',
     'Prompts whose beginning was still in a slot.',
-    engine => engine.figures.prefixHits,
+    engine => engine.metrics.prefixHits,
   ),
 ]
 
@@ -143,14 +143,14 @@ const latencyMetric = (
   engines: Engines,
   name: string,
   help: string,
-  histogramOf: (figures: JobFigures) => Histogram,
+  histogramOf: (metrics: JobMetrics) => Histogram,
 ): Metric => ({
   name,
   type: 'histogram',
   help,
   labels: LABELS,
   read: () =>
-    engines.flatMap(engine => toMetricValues(labelsOf(engine), histogramOf(engine.figures))),
+    engines.flatMap(engine => toMetricValues(labelsOf(engine), histogramOf(engine.metrics))),
 })
 
 /** Counter with one value per engine and part, such as the outcome of a request. */
@@ -159,7 +159,7 @@ const partMetric = (
   name: string,
   help: string,
   label: string,
-  readParts: (figures: JobFigures) => { value: number; part: string }[],
+  readParts: (metrics: JobMetrics) => { value: number; part: string }[],
 ): Metric => ({
   name,
   type: 'counter',
@@ -167,7 +167,7 @@ const partMetric = (
   labels: [...LABELS, label],
   read: () =>
     engines.flatMap(engine =>
-      readParts(engine.figures).map(({ value, part }) => ({
+      readParts(engine.metrics).map(({ value, part }) => ({
         labels: { ...labelsOf(engine), [label]: part },
         value,
       })),

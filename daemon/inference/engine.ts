@@ -3,7 +3,7 @@ import type { EngineReport } from '../../shared/wire/telemetry.ts'
 import { SlotAdmission, type SlotRequest } from './admission.ts'
 import { createStoppedError, EngineLife, MAX_REASON_LENGTH } from './engine-life.ts'
 import type { EngineOptions, EngineParts } from './engine-options.ts'
-import { JobFigures } from './job-figures.ts'
+import { JobMetrics } from './job-metrics.ts'
 import { type EngineEvent, Jobs, type JobWork } from './jobs.ts'
 import type { Resident } from './memory/plan-room.ts'
 import type { StepCounts } from './protocol.ts'
@@ -19,7 +19,7 @@ export class Engine {
   readonly #life: EngineLife
   readonly #clock: EngineParts['clock']
   /** Statistics of its requests. */
-  readonly figures = new JobFigures()
+  readonly metrics = new JobMetrics()
 
   constructor(options: EngineOptions, parts: EngineParts) {
     this.#options = options
@@ -27,7 +27,7 @@ export class Engine {
     this.#admission = new SlotAdmission(options.limits, parts.clock, ({ model }) =>
       this.#describeLoading(model),
     )
-    this.#jobs = new Jobs(this.#admission, this.figures, () => parts.clock.now())
+    this.#jobs = new Jobs(this.#admission, this.metrics, () => parts.clock.now())
     this.#life = new EngineLife(options, parts, this.#admission, this.#jobs)
   }
 

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import type { SlotAdmission, SlotRequest, Ticket } from './admission.ts'
-import { JobFigures, type JobTimes } from './job-figures.ts'
+import { JobMetrics, type JobTimes } from './job-metrics.ts'
 import type { ChatOrder, EmbedOrder, JobEvent, Order, RankOrder } from './protocol.ts'
 
 /** A request without the number that the engine gives it. */
@@ -32,7 +32,7 @@ const PASSING: ReadonlySet<JobEvent['type']> = new Set(['start', 'echo', 'text']
 /** The requests that run in one engine child or wait for it. */
 export class Jobs {
   readonly #admission: SlotAdmission
-  readonly #figures: JobFigures
+  readonly #metrics: JobMetrics
   readonly #now: () => number
   readonly #running = new Map<number, Job>()
   #process: JobProcess | undefined
@@ -41,11 +41,11 @@ export class Jobs {
   /** `now`: milliseconds of a clock that never jumps. */
   constructor(
     admission: SlotAdmission,
-    figures: JobFigures = new JobFigures(),
+    metrics: JobMetrics = new JobMetrics(),
     now: () => number = () => performance.now(),
   ) {
     this.#admission = admission
-    this.#figures = figures
+    this.#metrics = metrics
     this.#now = now
   }
 
@@ -73,7 +73,7 @@ export class Jobs {
         job = this.#begin(work, listener, askedMs)
       },
       onRefused: error => {
-        this.#figures.countTurnedAway()
+        this.#metrics.countTurnedAway()
         listener({ type: 'error', error })
       },
     })
@@ -87,7 +87,7 @@ export class Jobs {
     const nowMs = this.#now()
     for (const event of events) {
       const { listener, times } = this.#running.get(event.job) ?? {}
-      if (times !== undefined) this.#figures.note(event, times, nowMs)
+      if (times !== undefined) this.#metrics.note(event, times, nowMs)
       if (!PASSING.has(event.type)) this.#finish(event.job)
       listener?.(event.type === 'refused' ? toError(event) : event)
     }
@@ -98,7 +98,7 @@ export class Jobs {
     const jobs = [...this.#running.values()]
     this.#running.clear()
     this.#process = undefined
-    this.#figures.countLost(jobs.length)
+    this.#metrics.countLost(jobs.length)
     for (const { listener } of jobs) listener?.({ type: 'error', error })
   }
 
@@ -106,14 +106,14 @@ export class Jobs {
     try {
       return this.#admission.enter(ticket)
     } catch (error) {
-      this.#figures.countTurnedAway()
+      this.#metrics.countTurnedAway()
       throw error
     }
   }
 
   #begin(work: JobWork, listener: EngineListener, askedMs: number): number {
     const job = ++this.#last
-    this.#running.set(job, { listener, times: this.#figures.begin(askedMs, this.#now()) })
+    this.#running.set(job, { listener, times: this.#metrics.begin(askedMs, this.#now()) })
     this.#process?.send({ ...work, job })
     return job
   }

@@ -5,7 +5,10 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { Budgets } from '../../coordinator/kernel/budgets/budgets.ts'
 import { LimitsConfig } from '../../coordinator/kernel/budgets/limits-config.ts'
-import { coordinatorMetrics, createFigures } from '../../coordinator/surfaces/metrics/figures.ts'
+import {
+  createCoordinatorMetrics,
+  listCoordinatorMetrics,
+} from '../../coordinator/surfaces/metrics/coordinator-metrics.ts'
 import {
   addProcessMetrics,
   createPrometheusRegistry,
@@ -20,8 +23,8 @@ import { lintMetrics } from '../support/lint-metrics.ts'
 
 const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'metrics.md'), 'utf8')
 
-const coordinator = coordinatorMetrics({
-  figures: createFigures(),
+const coordinator = listCoordinatorMetrics({
+  metrics: createCoordinatorMetrics(),
   budgets: new Budgets(LimitsConfig.parse({})),
   fleet: { cells: () => [].values() },
   vitals: { brokerConnected: () => true, storeProblem: () => undefined, loopDelayMs: () => 0 },

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { report } from '../../bench/measure.ts'
 import { pause } from '../support/wait-until.ts'
-import { type PhaseFigures, type PhasePlan, runPhase } from './abuse/phase.ts'
+import { type PhaseMetrics, type PhasePlan, runPhase } from './abuse/phase.ts'
 import { allPlans, quietPlan, smallPlans } from './abuse/plans.ts'
 import { AbuseScene } from './abuse/scene.ts'
 import { boundsOf, findFaults, NO_TIMES } from './abuse/verdict.ts'
@@ -33,26 +33,29 @@ export const main = async (argv: string[]): Promise<boolean> => {
   const { quiet, attacked } = await runAttacks(chosen, measureMs)
   if (values.small) console.table([...quiet, ...attacked])
   else report('abuse', values, [...quiet, ...attacked])
-  const bounds = values.small ? NO_TIMES : boundsOf(quiet[0] as PhaseFigures)
-  const faults = [...attacked, ...quiet.slice(1)].flatMap(figures => findFaults(figures, bounds))
+  const bounds = values.small ? NO_TIMES : boundsOf(quiet[0] as PhaseMetrics)
+  const faults = [...attacked, ...quiet.slice(1)].flatMap(metrics => findFaults(metrics, bounds))
   for (const fault of faults) console.log(fault)
   console.log(`${chosen.length} attacks, ${faults.length} faults`)
   return faults.length === 0
 }
 
-interface Figures {
-  quiet: PhaseFigures[]
-  attacked: PhaseFigures[]
+interface CoordinatorMetrics {
+  quiet: PhaseMetrics[]
+  attacked: PhaseMetrics[]
 }
 
 /** The attacks in turn, and a phase without one before them and after them. */
-const runAttacks = async (plans: readonly PhasePlan[], measureMs: number): Promise<Figures> => {
+const runAttacks = async (
+  plans: readonly PhasePlan[],
+  measureMs: number,
+): Promise<CoordinatorMetrics> => {
   const scene = await AbuseScene.start()
   try {
     // code that runs for the first time is slow
     await runPhase(scene, quietPlan(measureMs))
     const quiet = [await runPhase(scene, quietPlan(measureMs))]
-    const attacked: PhaseFigures[] = []
+    const attacked: PhaseMetrics[] = []
     for (const plan of plans) {
       attacked.push(await runPhase(scene, plan))
       await pause(REST_MS)

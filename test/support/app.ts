@@ -12,7 +12,7 @@ import { Transfers } from '../../coordinator/fleet/questions/transfers.ts'
 import { Budgets } from '../../coordinator/kernel/budgets/budgets.ts'
 import type { Key } from '../../coordinator/kernel/declaration/key.ts'
 import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
-import { createFigures } from '../../coordinator/surfaces/metrics/figures.ts'
+import { createCoordinatorMetrics } from '../../coordinator/surfaces/metrics/coordinator-metrics.ts'
 import { silent } from './cell.ts'
 import { createEvents } from './memory-events.ts'
 
@@ -106,7 +106,7 @@ export const appWith = ({
     quota,
     usage: { record: async () => {} },
     fleet: { pick: () => undefined, cells: () => [], serves: () => false, roundTripsMs: () => [] },
-    figures: createFigures(),
+    metrics: createCoordinatorMetrics(),
     budgets,
     answerMemory: { budget: budgets.heldAnswers, transfers: new Transfers() },
     events: createEvents({ source: '/shoal/test', logger: silent }),

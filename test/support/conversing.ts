@@ -5,7 +5,7 @@ import { openLeader } from '../../coordinator/kernel/leader/open.ts'
 import { openReplicas } from '../../coordinator/kernel/replicas/open.ts'
 import type { Store } from '../../coordinator/kernel/store/store.ts'
 import type { AskModel } from '../../coordinator/surfaces/http/ask-model.ts'
-import { createFigures } from '../../coordinator/surfaces/metrics/figures.ts'
+import { createCoordinatorMetrics } from '../../coordinator/surfaces/metrics/coordinator-metrics.ts'
 import { openSpeakers } from '../../coordinator/surfaces/speakers/open.ts'
 import { config, pipelineWith } from './app.ts'
 import { silent } from './cell.ts'
@@ -51,7 +51,7 @@ export const openTestConversations = async (
   const openConversingParts = () => ({
     ...conversingParts(conversing),
     events: createEvents({ source: '/test', logger: silent }),
-    figures: createFigures(),
+    metrics: createCoordinatorMetrics(),
     budgets: new Budgets(config().limits),
     fleet: { serves: conversing.serves ?? (() => true) },
     catalogue: config().catalogue,

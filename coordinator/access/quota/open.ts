@@ -45,7 +45,7 @@ interface QuotaParts
   store: Store
   probe: Pick<StoreProbe, 'noteFailure'>
   replicas: Pick<Replicas, 'id' | 'live'>
-  figures: { quota: { watch(quota: Quota): Quota } }
+  metrics: { quota: { watch(quota: Quota): Quota } }
 }
 
 const SWEEP_SECONDS = 10
@@ -57,7 +57,7 @@ const REFUSAL_SECONDS = 10
 export const openQuota = async (
   parts: QuotaParts,
 ): Promise<{ quota: Quota; openMinute: OpenMinute; usage: RecordedUsage; views: QuotaViews }> => {
-  const { config, store, figures, stack, schedules, leaderWork, logger } = parts
+  const { config, store, metrics, stack, schedules, leaderWork, logger } = parts
   const { records } = store
   const keeper = createUsageKeeper({
     records,
@@ -69,7 +69,7 @@ export const openQuota = async (
   stack.defer(() => keeper.close())
 
   const shared = store.isShared ? openSharedLimits(parts) : undefined
-  const quota = figures.quota.watch(
+  const quota = metrics.quota.watch(
     new LeasedQuota({ store, tiers: config.tiers, logger, ticks: parts.nowMs, ...shared }),
   )
   stack.defer(() => quota.close())

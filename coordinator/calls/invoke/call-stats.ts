@@ -1,7 +1,7 @@
 import { Listeners } from '../../kernel/base/listeners.ts'
 
 /** Calls of one operation that this coordinator has answered since it started. */
-interface CallFigures {
+interface CallMetrics {
   calls: number
   errors: number
   /** Median latency of the newest calls, in milliseconds; undefined before the first. */
@@ -22,7 +22,7 @@ export interface CallStats {
   add(call: EndedCall): void
   /** Reports every call after it was counted. Returns how to stop that. */
   onCall(listener: (call: EndedCall) => void): () => void
-  figuresFor(operationId: string): CallFigures
+  metricsFor(operationId: string): CallMetrics
 }
 
 /** Number of newest durations that the percentiles are computed from. */
@@ -53,12 +53,12 @@ export const createCallStats = (): CallStats => {
     if (failed) tally.errors++
     calls.notify(call)
   }
-  const figuresFor: CallStats['figuresFor'] = id => {
+  const metricsFor: CallStats['metricsFor'] = id => {
     const { calls, errors, durationsMs } = tallies.get(id) ?? NONE
     const sorted = durationsMs.toSorted((a, b) => a - b)
     return { calls, errors, p50Ms: percentile(sorted, 50), p95Ms: percentile(sorted, 95) }
   }
-  return { add, figuresFor, onCall: calls.add }
+  return { add, metricsFor, onCall: calls.add }
 }
 
 const NONE: Tally = { calls: 0, errors: 0, durationsMs: [] }

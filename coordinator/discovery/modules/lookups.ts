@@ -11,7 +11,7 @@ import { systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
 import type { ModuleRow } from '../../../shared/wire/findings.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import type { FindingsSink } from '../registry/findings-sink.ts'
-import type { LookupResult, RunFigures } from './module-result.ts'
+import type { LookupResult, RunMetrics } from './module-result.ts'
 import type { ModuleResults } from './module-results.ts'
 import { SharedRuns } from './shared-runs.ts'
 
@@ -22,7 +22,7 @@ interface LookupsParts {
   budgets: Pick<Budgets, 'moduleRuns'>
   results: Pick<ModuleResults, 'keep'>
   sink: FindingsSink | undefined
-  figures: RunFigures
+  metrics: RunMetrics
   /** Unix milliseconds. */
   now: () => number
   logger: Pick<Logger, 'warn'>
@@ -61,21 +61,21 @@ export class Lookups {
     inputHash: string,
     ends: AbortSignal,
   ): Promise<LookupResult> {
-    const { budgets, figures, now } = this.#parts
+    const { budgets, metrics, now } = this.#parts
     const place = budgets.moduleRuns.open({})
     if (!place.take(1)) {
-      figures.discovery.countRun(module.id, 'refused')
+      metrics.discovery.countRun(module.id, 'refused')
       throw new ShoalError('rate_limited', 'too many modules run on the coordinator now')
     }
     const startedAt = now()
     try {
       const deadline = timeoutSignal(systemRuntime, module.deadlineSeconds * 1000)
       const result = await this.#ask(module, input, AbortSignal.any([ends, deadline]))
-      figures.discovery.countRun(module.id, 'complete')
+      metrics.discovery.countRun(module.id, 'complete')
       await this.#record(module, result, { inputHash, startedAt })
       return result
     } catch (error) {
-      figures.discovery.countRun(module.id, 'failed')
+      metrics.discovery.countRun(module.id, 'failed')
       throw toAnswerError(module, error)
     } finally {
       place.close()

@@ -3,7 +3,7 @@ import type { ModuleRow, UpstreamSource, UpstreamWarning } from '../../../shared
 import type { RunOutcome } from '../registry/findings-sink.ts'
 
 /** Counts runs of modules by how they ended; `refused` when too many were under way. */
-export interface RunFigures {
+export interface RunMetrics {
   discovery: { countRun(module: string, status: RunOutcome | 'refused'): void }
 }
 

@@ -9,7 +9,7 @@ import type { Fleet } from '../../fleet/cells/fleet.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import type { FindingsSink } from '../registry/findings-sink.ts'
 import { chooseCells } from './choose-cells.ts'
-import type { CellResult, RunFigures } from './module-result.ts'
+import type { CellResult, RunMetrics } from './module-result.ts'
 import type { ModuleResults } from './module-results.ts'
 import { type ScanCellParts, scanCell } from './scan-cell.ts'
 import { type HeldResult, SharedRuns, type SharedWork } from './shared-runs.ts'
@@ -19,7 +19,7 @@ interface ModuleRunsParts extends ScanCellParts {
   budgets: Pick<Budgets, 'moduleRows' | 'moduleRuns'>
   results: Pick<ModuleResults, 'keep'>
   sink: FindingsSink | undefined
-  figures: RunFigures
+  metrics: RunMetrics
   logger: Pick<Logger, 'warn'>
 }
 
@@ -114,23 +114,23 @@ export class ModuleRuns {
     cellId: string,
     inputHash: string,
   ): SharedWork<CellResult, CallProgress> {
-    const { budgets, figures, now } = this.#parts
+    const { budgets, metrics, now } = this.#parts
     const share = budgets.moduleRows.open({ cell: cellId })
     const place = budgets.moduleRuns.open({ cell: cellId })
     const start: SharedWork<CellResult, CallProgress>['start'] = async (signal, report) => {
       if (!place.take(1)) {
-        figures.discovery.countRun(module.id, 'refused')
+        metrics.discovery.countRun(module.id, 'refused')
         throw new ShoalError('rate_limited', `cell ${cellId} runs too many modules now`)
       }
       try {
         const startedAt = now()
         const scan = { module, input, cellId, share }
         const result = await scanCell(this.#parts, scan, signal, report)
-        figures.discovery.countRun(module.id, outcomeOf(result))
+        metrics.discovery.countRun(module.id, outcomeOf(result))
         await this.#record(module, result, { inputHash, startedAt })
         return result
       } catch (error) {
-        figures.discovery.countRun(module.id, 'failed')
+        metrics.discovery.countRun(module.id, 'failed')
         throw error
       } finally {
         place.close()

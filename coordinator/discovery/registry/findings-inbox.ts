@@ -11,7 +11,7 @@ import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import { losesTransaction } from '../../kernel/store/faults.ts'
 import type { AutoRunUses } from '../modules/auto-run-uses.ts'
 import { CellRates } from '../modules/cell-rates.ts'
-import type { RunFigures } from '../modules/module-result.ts'
+import type { RunMetrics } from '../modules/module-result.ts'
 import type { ModuleResults } from '../modules/module-results.ts'
 import type { FindingsSink, Recording } from './findings-sink.ts'
 
@@ -22,7 +22,7 @@ export interface FindingsInboxParts {
   pseudonyms: Pseudonyms
   budgets: Pick<Budgets, 'waitingFindings'>
   uses: Pick<AutoRunUses, 'note'>
-  figures: RunFigures & { discovery: { countMessage(outcome: MessageOutcome): void } }
+  metrics: RunMetrics & { discovery: { countMessage(outcome: MessageOutcome): void } }
   /** Unix milliseconds. */
   now: () => number
   /** Monotonic milliseconds. */
@@ -70,18 +70,18 @@ export class FindingsInbox implements FindingsReceiver, AsyncDisposable {
   }
 
   async onFindings(cellId: string, body: FindingsBody): Promise<void> {
-    const { figures, logger } = this.#parts
+    const { metrics, logger } = this.#parts
     const { module } = body
     try {
       await this.#receive(cellId, body)
     } catch (error) {
       const { message: reason } = error as Error
       if (!canPass(error) && this.#countFailure(cellId, body) >= MAX_ATTEMPTS) {
-        figures.discovery.countMessage('dropped')
+        metrics.discovery.countMessage('dropped')
         logger.error({ cell: cellId, module, err: error }, 'findings that cannot be stored dropped')
         return
       }
-      figures.discovery.countMessage('unconfirmed')
+      metrics.discovery.countMessage('unconfirmed')
       this.#logUnconfirmed({ id: cellId, module, reason })
       throw error
     }
@@ -103,13 +103,13 @@ export class FindingsInbox implements FindingsReceiver, AsyncDisposable {
   }
 
   async #receive(cellId: string, body: FindingsBody): Promise<void> {
-    const { budgets, figures, logger, now } = this.#parts
+    const { budgets, metrics, logger, now } = this.#parts
     const { module } = body
     if (this.#isClosed) throw new ShoalError('store_unavailable', 'the coordinator is stopping')
     if (!this.#rates.take(cellId, 1, now()))
       throw new ShoalError('rate_limited', 'findings arrive too fast')
     if (!this.#scans.has(module)) {
-      figures.discovery.countMessage('dropped')
+      metrics.discovery.countMessage('dropped')
       logger.warn({ cell: cellId, module }, 'findings of an unknown module dropped')
       return
     }
@@ -118,7 +118,7 @@ export class FindingsInbox implements FindingsReceiver, AsyncDisposable {
       throw new ShoalError('rate_limited', 'too many findings wait to be stored')
     try {
       const recording = await this.#inTurn(cellId, () => this.#record(cellId, body))
-      figures.discovery.countMessage(recording === 'stored' ? 'repeated' : 'stored')
+      metrics.discovery.countMessage(recording === 'stored' ? 'repeated' : 'stored')
       if (recording !== 'stored' && body.end !== undefined) this.#noteEnd(cellId, module, body.end)
     } finally {
       share.close()
@@ -130,7 +130,7 @@ export class FindingsInbox implements FindingsReceiver, AsyncDisposable {
     module: string,
     { outcome, use }: NonNullable<FindingsBody['end']>,
   ): void {
-    this.#parts.figures.discovery.countRun(module, outcome)
+    this.#parts.metrics.discovery.countRun(module, outcome)
     if (use !== undefined) this.#parts.uses.note(cellId, use)
   }
 

@@ -26,7 +26,7 @@ interface RegistryParts extends Pick<Base, 'now' | 'logger'>, Pick<OpenLeader, '
   events: Pick<Events, 'addWithin' | 'reload' | 'subscribe'>
   secrets: Pick<Secrets, 'ensure'>
   budgets: Pick<Budgets, 'heldAnswers'>
-  figures: { discovery: { countCut(): void; countExcess(entities: number): void } }
+  metrics: { discovery: { countCut(): void; countExcess(entities: number): void } }
 }
 
 export interface RegistryViews {
@@ -74,7 +74,7 @@ export const openRegistry = async ({
   secrets,
   budgets,
   leaderWork,
-  figures,
+  metrics,
   now,
   logger,
 }: RegistryParts): Promise<OpenRegistry> => {
@@ -82,7 +82,7 @@ export const openRegistry = async ({
   const observer = new ModuleObserver(ALL_MODULES, pseudonyms)
   const rates = new CellRates(SIGHTINGS_PER_MINUTE)
   const recorder = new RegistryRecorder({
-    ...{ ledger, events, observer, rates, pseudonyms, figures, now },
+    ...{ ledger, events, observer, rates, pseudonyms, metrics, now },
   })
   const { publish } = recorder
   const registryAdmin = new RegistryAdmin({
@@ -103,7 +103,7 @@ export const openRegistry = async ({
       if (isDone) break
       if (excess === undefined) continue
       removed.set(excess.holder, (removed.get(excess.holder) ?? 0) + excess.entities)
-      figures.discovery.countExcess(excess.entities)
+      metrics.discovery.countExcess(excess.entities)
     }
     for (const [cell, entities] of removed)
       logger.warn({ cell, entities }, 'the registry is full; entities of one cell were removed')

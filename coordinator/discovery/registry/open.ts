@@ -35,7 +35,7 @@ interface DiscoveryDomainParts
   fleetListeners: Pick<FleetListeners, 'removals'>
   lookupClient: Pick<Upstreams, 'openLookup'>
   pseudonyms: Pseudonyms
-  figures: FindingsInboxParts['figures']
+  metrics: FindingsInboxParts['metrics']
   findingsSink?: FindingsSink
   searchRegistry?: LookupContext['searchRegistry']
 }

@@ -27,7 +27,7 @@ interface RecorderParts {
   observer: ModuleObserver
   rates: CellRates
   pseudonyms: Pseudonyms
-  figures: { discovery: { countCut(): void } }
+  metrics: { discovery: { countCut(): void } }
   /** Bounds in place of those of a coordinator. */
   bounds?: EvidenceBounds
   now: () => number
@@ -171,14 +171,14 @@ export class RegistryRecorder implements FindingsSink {
   }
 
   async #addEvidence(trx: SealedTrx, observations: readonly Observation[]) {
-    const { pseudonyms, bounds, figures } = this.#parts
+    const { pseudonyms, bounds, metrics } = this.#parts
     const now = this.#parts.now()
     const evidence = new StoredEvidence(trx, pseudonyms, bounds)
     const placed = await placeObservations(trx, observations)
     const { seen, moves } = await evidence.observe(placed, now)
     if (evidence.isCut) {
       if (observations.length > 1) throw new EvidenceTooLarge()
-      figures.discovery.countCut()
+      metrics.discovery.countCut()
     }
     const alarms = await evidence.save(now)
     const entitiesOf = (some: readonly Seen[]): string[] =>

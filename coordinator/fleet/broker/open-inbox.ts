@@ -26,7 +26,7 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
   findingsReceiver: FindingsReceiver
   estopReceiver: EstopReceiver
   replicas: Pick<Replicas, 'id' | 'live' | 'onChange'>
-  figures: {
+  metrics: {
     broker: {
       countReceived(receive: BusParts['receive']): BusParts['receive']
       countDropped: NonNullable<InboxParts['onDropped']>
@@ -41,8 +41,8 @@ interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
 export const openInbox = (parts: InboxDomainParts): object => {
   const { arrivals, bus, fleet, identity, audit, epochs, replicas } = parts
   const { controlReceiver, deviceReceiver, findingsReceiver, estopReceiver } = parts
-  const { figures, stack, logger } = parts
-  const { countReceived, countDropped } = figures.broker
+  const { metrics, stack, logger } = parts
+  const { countReceived, countDropped } = metrics.broker
   stack.use(parts.busEnd.move())
   const notices = stack.use(new ReplicaNotices({ bus, fleet, replicas, wait, logger }))
   stack.defer(replicas.onChange(() => void notices.tellAll()))

@@ -37,7 +37,7 @@ interface BrokerParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
   admission: Pick<CellAdmission, 'authenticate'>
   onDropped(listener: (cellId: string) => void): () => void
   events: Pick<Events, 'publish'>
-  figures: { broker: { watch(bus: Bus): Bus } }
+  metrics: { broker: { watch(bus: Bus): Bus } }
 }
 
 export interface OpenBroker {
@@ -51,7 +51,7 @@ export interface OpenBroker {
 const BIRTH_QUESTION_MS = 10_000
 
 export const openBroker = async (parts: BrokerParts): Promise<OpenBroker> => {
-  const { config, secrets, fleet, admission, events, figures, stack } = parts
+  const { config, secrets, fleet, admission, events, metrics, stack } = parts
   const { logger, now, nowMs } = parts
   const arrivals = new Arrivals()
   const opened = await openBus(config, secrets, {
@@ -71,7 +71,7 @@ export const openBroker = async (parts: BrokerParts): Promise<OpenBroker> => {
   })
   const busEnd = stack.use(new AsyncDisposableStack())
   busEnd.defer(opened.close)
-  const bus = figures.broker.watch(opened)
+  const bus = metrics.broker.watch(opened)
 
   parts.onDropped(bus.disconnect)
   const askForBirth = throttleById(BIRTH_QUESTION_MS, nowMs, ({ id }) => {

@@ -16,7 +16,7 @@ export interface DispatchViews {
 
 interface DispatchParts extends Pick<Base, 'stack' | 'logger' | 'nowMs'> {
   config: { routing: RoutingConfig }
-  figures: { inference: { countFault(fault: Fault): void } }
+  metrics: { inference: { countFault(fault: Fault): void } }
   router: Router
   standstill: Standstill
   fleetListeners: Pick<FleetListeners, 'routingChanges'>
@@ -26,7 +26,7 @@ interface DispatchParts extends Pick<Base, 'stack' | 'logger' | 'nowMs'> {
 export const openDispatch = (
   parts: DispatchParts,
 ): { lanes: RequestLanes; waiting: WaitQueue; views: DispatchViews } => {
-  const { config, figures, router, standstill, fleetListeners, stack, logger, nowMs } = parts
+  const { config, metrics, router, standstill, fleetListeners, stack, logger, nowMs } = parts
   const waiting = openWaitQueue(config.routing, router, nowMs)
   stack.defer(() => waiting.close())
   fleetListeners.routingChanges.add(({ engines }) => {
@@ -37,7 +37,7 @@ export const openDispatch = (
     standstill,
     queue: waiting,
     trails: createTrails(nowMs),
-    onFault: fault => figures.inference.countFault(fault),
+    onFault: fault => metrics.inference.countFault(fault),
     onBreaker: ({ cellId, health, pools }, isClosed) => {
       const models = pools?.map(({ model }) => model)
       if (isClosed) logger.info({ cell: cellId, models }, 'circuit breaker of an engine closed')

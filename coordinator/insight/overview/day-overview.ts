@@ -17,7 +17,7 @@ import type { BackupViews } from '../backup/open.ts'
 import { type Attention, listAttention } from '../reports/attention.ts'
 import { type BackupStanding, judgeBackups } from '../reports/backup-standing.ts'
 import { comparePeriods, type Period } from '../reports/period.ts'
-import { figuresOf, NO_USAGE, type UsageSums } from '../reports/service-figures.ts'
+import { metricsOf, NO_USAGE, type UsageSums } from '../reports/service-metrics.ts'
 import type { ServiceViews } from '../services/open.ts'
 import { overviewOf, queueOverviewOf } from './fleet-overview.ts'
 import { observeSelf } from './observe-self.ts'
@@ -99,7 +99,7 @@ export const readDay = async (
       deadJobs: queue.dead,
       faultyServices: services.filter(({ state }) => state !== 'up'),
       failedRuns: failed.filter(({ endedAt = 0 }) => endedAt >= current.from).length,
-      errorPercent: figuresOf(sums ?? NO_USAGE).errorPercent,
+      errorPercent: metricsOf(sums ?? NO_USAGE).errorPercent,
       backups: standing,
     }),
   }

@@ -6,7 +6,7 @@ import { RampUpView, rampUpViewOf } from '../../fleet/rampup/ramp-up-view.ts'
 import type { Context } from '../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../kernel/declaration/data-state.ts'
 import { scopeOf } from '../../kernel/declaration/tenant-scope.ts'
-import { computePercent } from '../reports/service-figures.ts'
+import { computePercent } from '../reports/service-metrics.ts'
 import type { ServiceViews } from '../services/open.ts'
 import { SERVICE_IDS } from '../services/services.ts'
 

@@ -11,7 +11,7 @@ import { scopeOf } from '../../kernel/declaration/tenant-scope.ts'
 import type { QueueViews } from '../../kernel/queue/open.ts'
 import type { Period } from '../reports/period.ts'
 import type { QualityFacts } from '../reports/quality.ts'
-import { computePercentWithin, figuresOf, NO_USAGE } from '../reports/service-figures.ts'
+import { computePercentWithin, metricsOf, NO_USAGE } from '../reports/service-metrics.ts'
 
 const NEWEST_REQUESTS = 1000
 /** States in which a request has been decided, or can be decided no more. */
@@ -44,7 +44,7 @@ export const gatherQualityFacts = async (
     .filter(state => ENDED.has(state))
   const present = [...fleet.cells()].filter(cell => isPresent(cell.presence))
   return {
-    service: figuresOf(sums),
+    service: metricsOf(sums),
     promptPercent: computePercentWithin(sums, 2500),
     calls: calls.reduce((all, call) => all + call.calls, 0),
     failedCalls: calls.reduce((all, { errors }) => all + errors, 0),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
 import type { Period } from '../reports/period.ts'
-import { figuresOf, NO_USAGE, type UsageSums } from '../reports/service-figures.ts'
+import { metricsOf, NO_USAGE, type UsageSums } from '../reports/service-metrics.ts'
 
 export const PeriodView = z.object({
   from: z.iso.datetime(),
@@ -36,24 +36,24 @@ export const ServiceView = z.object({
 })
 
 export const serviceViewOf = (sums: UsageSums = NO_USAGE): z.input<typeof ServiceView> => {
-  const figures = figuresOf(sums)
+  const metrics = metricsOf(sums)
   return {
-    requests: figures.requests,
-    requests_ok: figures.ok,
-    requests_cancelled: figures.cancelled,
-    requests_failed: figures.failed,
-    requests_refused: figures.refused,
-    requests_unavailable: figures.unavailable,
-    error_percent: figures.errorPercent,
-    retries: figures.retries,
-    prompt_tokens: figures.promptTokens,
-    completion_tokens: figures.completionTokens,
-    cached_percent: figures.cachedPercent,
-    tokens_per_second: figures.tokensPerSecond,
-    mean_duration_ms: figures.meanDurationMs,
-    streams: figures.streams,
-    ttft_mean_ms: figures.ttftMeanMs,
-    ttft_p50_ms: figures.ttftP50Ms,
-    ttft_p95_ms: figures.ttftP95Ms,
+    requests: metrics.requests,
+    requests_ok: metrics.ok,
+    requests_cancelled: metrics.cancelled,
+    requests_failed: metrics.failed,
+    requests_refused: metrics.refused,
+    requests_unavailable: metrics.unavailable,
+    error_percent: metrics.errorPercent,
+    retries: metrics.retries,
+    prompt_tokens: metrics.promptTokens,
+    completion_tokens: metrics.completionTokens,
+    cached_percent: metrics.cachedPercent,
+    tokens_per_second: metrics.tokensPerSecond,
+    mean_duration_ms: metrics.meanDurationMs,
+    streams: metrics.streams,
+    ttft_mean_ms: metrics.ttftMeanMs,
+    ttft_p50_ms: metrics.ttftP50Ms,
+    ttft_p95_ms: metrics.ttftP95Ms,
   }
 }

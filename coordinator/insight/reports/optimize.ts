@@ -1,6 +1,6 @@
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import type { MetricSummary } from './series-summary.ts'
-import { round } from './service-figures.ts'
+import { round } from './service-metrics.ts'
 
 type RecommendationKind = 'placement' | 'unload' | 'slots' | 'imbalance'
 

@@ -1,5 +1,5 @@
 import type { Alert } from '../../fleet/alerts/alert.ts'
-import { computePercent, round, type ServiceFigures } from './service-figures.ts'
+import { computePercent, round, type ServiceMetrics } from './service-metrics.ts'
 
 export const INDICATOR_RESULTS = ['pass', 'warn', 'fail', 'unknown'] as const
 type IndicatorResult = (typeof INDICATOR_RESULTS)[number]
@@ -21,7 +21,7 @@ interface Indicator {
 
 /** What was observed over the period. */
 export interface QualityFacts {
-  service: ServiceFigures
+  service: ServiceMetrics
   /** Share of streams whose first token took at most 2.5 s. */
   promptPercent: number | null
   calls: number

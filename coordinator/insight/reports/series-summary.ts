@@ -1,7 +1,7 @@
 import type { Monitor } from '../../fleet/alerts/monitor.ts'
 import type { CellMetric } from '../../fleet/cells/metrics.ts'
 import { createSlices } from '../../kernel/base/time-slices.ts'
-import { round } from './service-figures.ts'
+import { round } from './service-metrics.ts'
 
 /** Mean and maximum of a metric over a span of its series; null without a known value. */
 export interface MetricSummary {

@@ -7,16 +7,16 @@ import { createSender, type Sender, type SenderParts } from './sender.ts'
 interface OutboundParts {
   config: { outbound: Outbound }
   replicas: Pick<Replicas, 'live'>
-  figures: { queue: { countRequest: NonNullable<SenderParts['onOutcome']> } }
+  metrics: { queue: { countRequest: NonNullable<SenderParts['onOutcome']> } }
 }
 
 /** Requests to addresses that users gave. */
-export const openOutbound = ({ config, replicas, figures }: OutboundParts): { sender: Sender } => ({
+export const openOutbound = ({ config, replicas, metrics }: OutboundParts): { sender: Sender } => ({
   sender: createSender({
     config: config.outbound,
     ownAddresses,
     shareOf: limit => shareOf(limit, replicas),
-    onOutcome: figures.queue.countRequest,
+    onOutcome: metrics.queue.countRequest,
   }),
 })
 

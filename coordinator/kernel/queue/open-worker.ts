@@ -17,7 +17,7 @@ interface WorkerDomainParts
   replicas: Pick<Replicas, 'id'>
   work: Pick<OpenQueue, 'kinds' | 'onWork'>
   events: Pick<Events, 'addWithin'>
-  figures: {
+  metrics: {
     queue: {
       countAttempt: NonNullable<WorkerParts['onOutcome']>
       setJobCounts(jobs: Counted): void
@@ -32,7 +32,7 @@ const FORGET_SECONDS = 600
 
 /** Starts the worker of this process; every kind must have been added before. */
 export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
-  const { store, replicas, work, events, figures, stack } = parts
+  const { store, replicas, work, events, metrics, stack } = parts
   const { schedules, leaderWork, logger, now, runtime } = parts
   const { ledger } = store
   const worker = Worker.start({
@@ -42,7 +42,7 @@ export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
     now,
     runtime,
     id: replicas.id,
-    onOutcome: figures.queue.countAttempt,
+    onOutcome: metrics.queue.countAttempt,
     onGiveUp: (trx, { id, kind, tenantId }, reason) => {
       const data = { kind, reason, tenant_id: tenantId ?? null }
       return events.addWithin(trx, [{ type: 'shoal.job.dead', data, subject: id }])
@@ -52,7 +52,7 @@ export const openWorker = async (parts: WorkerDomainParts): Promise<object> => {
   stack.defer(() => worker.close())
   stack.defer(work.onWork(() => worker.wake()))
 
-  const count = async (): Promise<void> => figures.queue.setJobCounts(await countJobs(ledger.read))
+  const count = async (): Promise<void> => metrics.queue.setJobCounts(await countJobs(ledger.read))
   await count()
   schedules.every('queue.count', COUNT_SECONDS, count)
 

@@ -14,7 +14,7 @@ interface StoreWatchers extends Required<Pick<StoreOptions, 'observers'>> {
 export interface StoreParts
   extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs' | 'runtime'> {
   config: StoreConfig
-  figures: { store: StoreWatchers }
+  metrics: { store: StoreWatchers }
   /** Hooks around every change of the ledger, inside the measurement. */
   changeHooks: NonNullable<StoreHooks['ledger']>
 }
@@ -28,16 +28,16 @@ const SYNC_SECONDS = 2
 export const openStorePart = async (
   parts: StoreParts,
 ): Promise<{ store: Store; probe: StoreProbe; now: () => number }> => {
-  const { config, figures, changeHooks, stack, logger, runtime } = parts
-  const { ledger, records } = figures.store.hooks
+  const { config, metrics, changeHooks, stack, logger, runtime } = parts
+  const { ledger, records } = metrics.store.hooks
   const hooks = { ledger: [...ledger, ...changeHooks], records }
   const opened = await openStore(storePlaceOf(config), {
     hooks,
     runtime,
-    observers: figures.store.observers,
+    observers: metrics.store.observers,
     logger,
     onOutage: reason => {
-      figures.store.onOutage(reason)
+      metrics.store.onOutage(reason)
       if (reason === undefined) logger.info('the store is back')
       else logger.warn({ reason }, 'the store is away')
     },

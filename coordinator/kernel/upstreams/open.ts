@@ -28,7 +28,7 @@ interface UpstreamDomainParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
   onReload?: OnReload<LookupConfig> | undefined
   budgets: Pick<Budgets, 'upstreamAnswers'>
   replicas: Pick<Replicas, 'live'>
-  figures: {
+  metrics: {
     upstreams: {
       countRequest: ClientParts['onRequest']
       noteAnswer: ClientParts['onAnswer']
@@ -45,7 +45,7 @@ export interface UpstreamViews {
 export const openUpstreams = async (
   parts: UpstreamDomainParts,
 ): Promise<{ lookupClient: Upstreams; views: UpstreamViews }> => {
-  const { config, onReload, budgets, replicas, figures, stack, logger, now } = parts
+  const { config, onReload, budgets, replicas, metrics, stack, logger, now } = parts
   const { outbound } = config
   let settings = toSettings(config)
   onReload?.(RELOADED, reloaded => {
@@ -63,8 +63,8 @@ export const openUpstreams = async (
     now,
     countCoordinators: () => replicas.live().length,
     admit: (source, bytes) => admitAnswer(budgets, source, bytes),
-    onRequest: figures.upstreams.countRequest,
-    onAnswer: figures.upstreams.noteAnswer,
+    onRequest: metrics.upstreams.countRequest,
+    onAnswer: metrics.upstreams.noteAnswer,
     onFault: error =>
       logger.warn({ err: error }, 'answers of outside sources are not kept on disk'),
   })

@@ -86,7 +86,7 @@ const setHeaders = (reply: FastifyReply, headers: OutgoingHttpHeaders): void => 
 /** Puts limits, request id, version and, of several, the coordinator on every answer, errors included. */
 export const answerHeaders = fp(
   async (app: FastifyInstance, { quota, now, logger, replicas, cors }: AnswerHeaderParts) => {
-    /** Nothing when the store cannot tell: an answer without figures is better than none. */
+    /** Headers without the quota when the store cannot tell: such an answer is better than none. */
     const omitLimits = (error: unknown): OutgoingHttpHeaders => {
       logger.warn({ err: error }, 'the limits of the caller are unknown')
       return {}

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { throttleById } from '../../kernel/base/at-most-every.ts'
 import type { Budget } from '../../kernel/budgets/budget.ts'
-import type { CloseReason, HttpFigures } from '../metrics/http-figures.ts'
+import type { CloseReason, HttpMetrics } from '../metrics/http-metrics.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionGroup } from './connection-group.ts'
 import type { RequestHandler } from './put-in-front.ts'
@@ -18,7 +18,7 @@ export interface ConnectionsParts {
   /** Places for a few connections beyond the bounds of `budget`. */
   reserve: Budget<'address'>
   proxies: Pick<TrustedProxies, 'has'>
-  figures: Pick<HttpFigures, 'countClose'>
+  metrics: Pick<HttpMetrics, 'countClose'>
   logger: Pick<Logger, 'warn'>
   /** Monotonic milliseconds. */
   nowMs: () => number
@@ -94,7 +94,7 @@ export class Connections {
   }
 
   #note(reason: CloseReason, address: string): void {
-    this.#parts.figures.countClose(reason)
+    this.#parts.metrics.countClose(reason)
     this.#warn({ id: reason, address })
   }
 }

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import type { Key } from '../../kernel/declaration/key.ts'
-import type { HttpFigures } from '../metrics/http-figures.ts'
+import type { HttpMetrics } from '../metrics/http-metrics.ts'
 import { type AuthParts, findKey, keyRefusal, presentedKey, resolveTenant } from './auth.ts'
 import { growBody } from './body-share.ts'
 import { noteKey } from './connection.ts'
@@ -28,7 +28,7 @@ declare module 'fastify' {
 
 interface DirectRouterParts extends AuthParts {
   config: ListenerSettings
-  figures: HttpFigures
+  metrics: HttpMetrics
   bodies: Budgets['requestBodies']
   logger: Pick<Logger, 'error'>
 }
@@ -81,12 +81,12 @@ export class DirectRouter {
   }
 
   #handler(path: string, handle: (exchange: HttpExchange) => Promise<void>): RequestHandler {
-    const { figures } = this.#parts
-    const route = figures.route('POST', path)
+    const { metrics } = this.#parts
+    const route = metrics.route('POST', path)
     // curl sends JSON as a form, and Ollama's server does not look at the type
     const rules = { limitBytes: this.#limitBytes, isAnyType: isOllamaPath(path) }
     return (request, response) => {
-      watchAnswer(figures, route, response)
+      watchAnswer(metrics, route, response)
       const exchange = newExchange(path, this.#proxies.clientAddress(request), request, response)
       const refuse = (error: unknown): void =>
         void this.#fail(exchange, error).catch(() => response.destroy())
@@ -136,10 +136,10 @@ export class DirectRouter {
   }
 
   async #fail(exchange: HttpExchange<ServerResponse>, thrown: unknown): Promise<void> {
-    const { figures, logger } = this.#parts
+    const { metrics, logger } = this.#parts
     const { response } = exchange
     const error = toShoalError(thrown as Error & { code: string })
-    figures.countError(error.code)
+    metrics.countError(error.code)
     if (error.code === 'internal')
       logger.error({ err: thrown, request: exchange.id }, 'request failed')
     const headers = await this.#app.answerHeaders(exchange)

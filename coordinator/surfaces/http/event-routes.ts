@@ -17,7 +17,7 @@ import { type EventStream, type Outlet, openEventStream } from '../../kernel/eve
 import { EventView, TypePattern } from '../../kernel/events/event-view.ts'
 import type { EventsConfig } from '../../kernel/events/events-config.ts'
 import { FAMILIES, type Hearer } from '../../kernel/events/topics.ts'
-import type { EventFigures } from '../metrics/event-figures.ts'
+import type { EventMetrics } from '../metrics/event-metrics.ts'
 import { taskCallerOf } from './answer-headers.ts'
 import { type AuthParts, presentedKey, requireKey } from './auth.ts'
 import { limitFlush } from './paced-lines.ts'
@@ -32,7 +32,7 @@ export interface EventParts {
   count: Count
   /** Task visibility of a key. */
   readerOf: ReaderOf
-  figures: EventFigures
+  metrics: EventMetrics
   isDraining: () => boolean
   /** Unix time, milliseconds. */
   now: () => number
@@ -71,7 +71,7 @@ const RECHECK_MS = 1000
 
 /** `GET /v1/events`. */
 export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) => {
-  const { config, events, keys, count, readerOf, figures, isDraining, now, source } = parts
+  const { config, events, keys, count, readerOf, metrics, isDraining, now, source } = parts
   const hearerOf = (key: Key, tenantId: string): Hearer => {
     const reader = readerOf({ key, tenantId })
     return { tenantId, operator: isOperator(key), sees: asked => seesAsked(reader, asked) }
@@ -81,7 +81,7 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
     perKey: config.max_streams_per_key,
   })
   const open = new Set<{ stream: EventStream; recheck: () => Promise<void> }>()
-  figures.streams(() => places.count())
+  metrics.streams(() => places.count())
 
   const beating = systemRuntime.setInterval(() => {
     for (const { stream } of open) stream.heartbeat()
@@ -127,7 +127,7 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
         now,
         outlet: outletOf(raw, config.stall_seconds * 1000),
         hearer: () => hearer,
-        cut: figures.cut,
+        cut: metrics.cut,
       })
       /** Checks the key of the stream again; if the lookup fails, the next check repeats it. */
       const recheck = async (): Promise<void> => {

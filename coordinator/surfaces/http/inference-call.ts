@@ -4,7 +4,7 @@ import { HEADER_MAX_TOKENS, HEADER_REQUEST_ID } from '../../../shared/wire/link.
 import type { Admission } from '../../access/quota/quota.ts'
 import type { DeclinedAnswer } from '../../gateway/dispatch/dispatch-request.ts'
 import type { Key } from '../../kernel/declaration/key.ts'
-import type { RoutingWatch } from '../metrics/inference-figures.ts'
+import type { RoutingWatch } from '../metrics/inference-metrics.ts'
 import type { HttpExchange } from './exchange.ts'
 
 /** An inference request that was admitted. */

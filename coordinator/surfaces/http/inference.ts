@@ -26,7 +26,7 @@ import { dispatch } from '../../gateway/dispatch/dispatch.ts'
 import type { Dispatch, DispatchResult } from '../../gateway/dispatch/dispatch-request.ts'
 import type { RequestLanes } from '../../gateway/dispatch/lane.ts'
 import type { Key } from '../../kernel/declaration/key.ts'
-import type { InferenceFigures } from '../metrics/inference-figures.ts'
+import type { InferenceMetrics } from '../metrics/inference-metrics.ts'
 import { affinityOf } from './affinity.ts'
 import { subjectOf } from './answer-headers.ts'
 import { cutAnswer } from './cut-answer.ts'
@@ -52,7 +52,7 @@ export interface InferenceParts extends InferenceRecordParts {
   logger: Logger
   /** Answers under way, for a shutdown that waits for them. */
   running: { add(): void; remove(): void; isDraining(): boolean }
-  figures: Pick<InferenceFigures, 'watchRequest'>
+  metrics: Pick<InferenceMetrics, 'watchRequest'>
   /** Receives the code of every error that is answered here; thrown errors are not included. */
   onError?: ((code: ErrorCode) => void) | undefined
   /** Registers an answer to be cut when its key ends; without it answers run to completion. */
@@ -188,12 +188,12 @@ export class Inference {
   }
 
   async #ask(call: InferenceCall, model: string, how: How = {}): Promise<DispatchResult> {
-    const { tiers, fleet, lanes, figures, answerMemory: memory, onError } = this.#parts
+    const { tiers, fleet, lanes, metrics, answerMemory: memory, onError } = this.#parts
     const { exchange, key, affinity, span } = call
     const { headers, listDiscarded, ...rest } = how
     const { tenantId, response, route } = exchange
     const lane = lanes?.({ model, keyId: key.id, tenantId, affinity })
-    const watch = figures.watchRequest(model)
+    const watch = metrics.watchRequest(model)
     try {
       const ending = await dispatch({
         path: route,

@@ -14,7 +14,7 @@ interface AskModelParts
   config: { tiers: TierSettings; cascade: CascadeConfig; routing: RoutingConfig }
   catalogue: Catalogue
   keys: { hold: InferenceParts['hold'] }
-  figures: { inference: InferenceParts['figures'] }
+  metrics: { inference: InferenceParts['metrics'] }
 }
 
 interface OpenAskModel {
@@ -24,7 +24,7 @@ interface OpenAskModel {
 
 /** Asks models inside the process as the inference routes do, with the limits of a key. */
 export const openAskModel = (parts: AskModelParts): OpenAskModel => {
-  const { config, keys, figures, answerMemory, lanes, fleet } = parts
+  const { config, keys, metrics, answerMemory, lanes, fleet } = parts
   const { catalogue, quota, usage, running, logger, now } = parts
   const { tiers, cascade, routing } = config
   const inference = new Inference({
@@ -38,7 +38,7 @@ export const openAskModel = (parts: AskModelParts): OpenAskModel => {
     answerMemory,
     usage,
     running,
-    figures: figures.inference,
+    metrics: metrics.inference,
     hold: keys.hold?.bind(keys),
     logger,
     now,

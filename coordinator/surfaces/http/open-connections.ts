@@ -3,7 +3,7 @@ import type { Base } from '../../kernel/base/base.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import { countDescriptors, readDescriptorLimit } from '../../kernel/budgets/descriptors.ts'
 import type { LimitsConfig } from '../../kernel/budgets/limits-config.ts'
-import type { Figures } from '../metrics/figures.ts'
+import type { CoordinatorMetrics } from '../metrics/coordinator-metrics.ts'
 import { acceptConnections } from './accept-connections.ts'
 import { Connections } from './connections.ts'
 import type { HttpConfig } from './http-config.ts'
@@ -21,19 +21,19 @@ interface ConnectionParts extends Pick<Base, 'schedules' | 'logger' | 'nowMs'> {
   config: { http: HttpConfig; limits: LimitsConfig }
   app: FastifyInstance
   budgets: Pick<Budgets, 'connections' | 'reserveConnections'>
-  figures: Pick<Figures, 'http'>
+  metrics: Pick<CoordinatorMetrics, 'http'>
   running: Pick<RunningAnswers, 'follow'>
 }
 
 /** Bounds what clients hold by connections. Every request handler of the server must be there. */
 export const openConnections = (parts: ConnectionParts): { connections: Connections } => {
-  const { config, app, budgets, figures, running, schedules, logger, nowMs } = parts
+  const { config, app, budgets, metrics, running, schedules, logger, nowMs } = parts
   const proxies = new TrustedProxies(config.http.trusted_proxies)
   const connections = new Connections({
     budget: budgets.connections,
     reserve: budgets.reserveConnections,
     proxies,
-    figures: figures.http,
+    metrics: metrics.http,
     logger,
     nowMs,
     sendTimeoutMs: config.limits.send_timeout_seconds * 1000,

@@ -9,7 +9,7 @@ import { BREAKER_STATES } from '../../fleet/routing/health/breaker.ts'
 
 /**
  * The fleet as a whole, from what the cells said last. Nothing here has a cell as a label: of ten
- * thousand cells that would be a megabyte; each tells its own figures.
+ * thousand cells that would be a megabyte; each exposes its own metrics.
  */
 export const fleetMetrics = (fleet: Pick<Fleet, 'cells'>): readonly Metric[] => {
   const reports = oncePerScrape(() => routable(fleet).flatMap(engineReports))

@@ -6,12 +6,12 @@ import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import type { Leader } from '../../kernel/leader/leader.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { StoreProbe } from '../../kernel/store/probe.ts'
-import { coordinatorMetrics, type Figures } from './figures.ts'
+import { type CoordinatorMetrics, listCoordinatorMetrics } from './coordinator-metrics.ts'
 import { addProcessMetrics, createPrometheusRegistry } from './prometheus.ts'
 
 interface VitalParts extends Pick<Base, 'stack' | 'schedules' | 'nowMs'> {
   config: { state_dir: string }
-  figures: Figures
+  metrics: CoordinatorMetrics
   budgets: Pick<Budgets, 'list'>
   fleet: Pick<Fleet, 'cells'>
   probe: StoreProbe
@@ -22,7 +22,7 @@ interface VitalParts extends Pick<Base, 'stack' | 'schedules' | 'nowMs'> {
 }
 
 export const openVitals = (parts: VitalParts): { registry: Registry; views: VitalViews } => {
-  const { config, figures, budgets, fleet, probe, usage, bus, replicas, leader, stack, nowMs } =
+  const { config, metrics, budgets, fleet, probe, usage, bus, replicas, leader, stack, nowMs } =
     parts
   const vitals = createVitals({
     store: probe,
@@ -34,12 +34,12 @@ export const openVitals = (parts: VitalParts): { registry: Registry; views: Vita
   stack.defer(() => vitals.close())
   parts.schedules.every('vitals.window', LOOP_WINDOW_SECONDS, vitals.beginWindow)
   const sources = {
-    figures,
+    metrics,
     budgets,
     fleet,
     vitals,
     replicas: { live: () => replicas.live(), isLeader: () => leader.isLeader() },
   }
-  const registry = addProcessMetrics(createPrometheusRegistry(coordinatorMetrics(sources)))
+  const registry = addProcessMetrics(createPrometheusRegistry(listCoordinatorMetrics(sources)))
   return { registry, views: { vitals } }
 }

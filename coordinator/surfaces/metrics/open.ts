@@ -1,4 +1,6 @@
-import { createFigures, type Figures } from './figures.ts'
+import { type CoordinatorMetrics, createCoordinatorMetrics } from './coordinator-metrics.ts'
 
 /** Counters of the coordinator's parts. */
-export const openFigures = (): { figures: Figures } => ({ figures: createFigures() })
+export const openMetrics = (): { metrics: CoordinatorMetrics } => ({
+  metrics: createCoordinatorMetrics(),
+})

@@ -19,7 +19,7 @@ import { createSender } from '../../kernel/outbound/sender.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { AskModel } from '../http/ask-model.ts'
 import type { RunningAnswers } from '../http/running.ts'
-import type { QueueFigures } from '../metrics/queue-figures.ts'
+import type { QueueMetrics } from '../metrics/queue-metrics.ts'
 import { createSpeakers } from './speakers.ts'
 
 interface SpeakerDomainParts
@@ -33,7 +33,7 @@ interface SpeakerDomainParts
   store: Store
   events: Pick<Events, 'publish'>
   running: Pick<RunningAnswers, 'add' | 'remove' | 'isDraining'>
-  figures: { queue: Pick<QueueFigures, 'countRequest'> }
+  metrics: { queue: Pick<QueueMetrics, 'countRequest'> }
   quota: Pick<Quota, 'standing'>
   fleet: Pick<Fleet, 'serves'>
   skills: readonly Skill[]
@@ -45,14 +45,14 @@ interface SpeakerDomainParts
 export const openSpeakers = async (
   parts: SpeakerDomainParts,
 ): Promise<{ views: ConversationViews }> => {
-  const { config, store, events, running, figures, stack, leaderWork, schedules } = parts
+  const { config, store, events, running, metrics, stack, leaderWork, schedules } = parts
   const { logger, now } = parts
   const { ownership } = parts
   const { outbound, conversations } = config
   const sender = createSender({
     config: { ...outbound, answer_seconds: conversations.agent_seconds },
     ownAddresses,
-    onOutcome: figures.queue.countRequest,
+    onOutcome: metrics.queue.countRequest,
   })
   const credentials = await openAgentCredentials(conversations.agent_credentials, parts.env)
   const agents = new RemoteAgents({ sender, config: conversations, credentials })

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { SlotAdmission } from '../../../daemon/inference/admission.ts'
 import { engineMetrics } from '../../../daemon/inference/engine-metrics.ts'
-import { JobFigures } from '../../../daemon/inference/job-figures.ts'
+import { JobMetrics } from '../../../daemon/inference/job-metrics.ts'
 import { Jobs, type JobWork } from '../../../daemon/inference/jobs.ts'
 import { cellMetrics } from '../../../daemon/metrics/cell-metrics.ts'
 import { prometheusText } from '../../../daemon/metrics/prometheus-text.ts'
@@ -75,7 +75,7 @@ const WORK: JobWork = {
 /** The jobs of an engine with one slot, on a clock that the test moves. */
 const oneSlot = () => {
   const clock = { ms: 0 }
-  const figures = new JobFigures()
+  const metrics = new JobMetrics()
   const limits = { slots: 1, queue: 1, queueBytes: 1000, queueTimeoutSeconds: 10 }
   const timers: (() => void)[] = []
   const admission = new SlotAdmission(limits, {
@@ -85,12 +85,12 @@ const oneSlot = () => {
       return () => {}
     },
   })
-  const jobs = new Jobs(admission, figures, () => clock.ms)
+  const jobs = new Jobs(admission, metrics, () => clock.ms)
   jobs.attach({ send: () => {}, done: () => {} })
   admission.open()
   const ends = () =>
-    Object.fromEntries(figures.ends.read(['end']).map(each => [each.labels.end, each.value]))
-  return { clock, figures, jobs, timers, ends }
+    Object.fromEntries(metrics.ends.read(['end']).map(each => [each.labels.end, each.value]))
+  return { clock, metrics, jobs, timers, ends }
 }
 
 const start = { type: 'start', promptTokens: 7, cachedTokens: 4, maxTokens: 5 } as const
@@ -99,7 +99,7 @@ const end = { type: 'end', reason: 'stop', completionTokens: 2 } as const
 t.test(
   'engine requests are timed from the request to the first and between all pieces',
   async t => {
-    const { clock, figures, jobs, ends } = oneSlot()
+    const { clock, metrics, jobs, ends } = oneSlot()
     jobs.submit(WORK, 0, () => {})
     jobs.submit(WORK, 0, () => {})
     clock.ms = 40
@@ -117,13 +117,13 @@ t.test(
       { type: 'text', job: 2, text: 'a' },
       { ...end, job: 2, reason: 'length' },
     ])
-    t.match(figures.queueSeconds, { count: 2, sum: 0.06 }, 'the second waited for the slot')
-    t.equal(figures.firstTokenSeconds.count, 2)
-    t.equal(figures.firstTokenSeconds.sum.toFixed(3), '0.140')
-    t.equal(figures.interTokenSeconds.count, 1)
-    t.equal(figures.interTokenSeconds.sum.toFixed(3), '0.012')
-    t.match(figures, { prompts: 2, promptTokens: 14, cachedTokens: 4, prefixHits: 1 })
-    t.equal(figures.completionTokens, 4)
+    t.match(metrics.queueSeconds, { count: 2, sum: 0.06 }, 'the second waited for the slot')
+    t.equal(metrics.firstTokenSeconds.count, 2)
+    t.equal(metrics.firstTokenSeconds.sum.toFixed(3), '0.140')
+    t.equal(metrics.interTokenSeconds.count, 1)
+    t.equal(metrics.interTokenSeconds.sum.toFixed(3), '0.012')
+    t.match(metrics, { prompts: 2, promptTokens: 14, cachedTokens: 4, prefixHits: 1 })
+    t.equal(metrics.completionTokens, 4)
     t.strictSame(ends(), { stop: 1, length: 1 })
   },
 )
@@ -161,7 +161,7 @@ const report: EngineReport = {
 t.test('a cell reports metrics of its engines, its GPUs and itself', async t => {
   const engine = {
     report: () => report,
-    figures: new JobFigures(),
+    metrics: new JobMetrics(),
     counts: { steps: 10, width: 35, active: 40, tokens: 60 },
   }
   const gpu = {

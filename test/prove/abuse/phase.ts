@@ -7,7 +7,7 @@ const SAMPLE_MS = 100
 const LISTED_FAILURES = 5
 
 /** Figures of the honest client and the coordinator during one attack. */
-export interface PhaseFigures extends ReportRow {
+export interface PhaseMetrics extends ReportRow {
   attack: string
   /** Inference calls of the whole phase, and those that got no whole 200. */
   calls: number
@@ -38,7 +38,7 @@ export interface PhasePlan {
 }
 
 /** Runs one attack beside the honest client, and reads what came of it. */
-export const runPhase = async (scene: AbuseScene, plan: PhasePlan): Promise<PhaseFigures> => {
+export const runPhase = async (scene: AbuseScene, plan: PhasePlan): Promise<PhaseMetrics> => {
   const startMs = now()
   const meter = watchProcess(scene)
   const end = await plan.begin(scene)
@@ -46,11 +46,11 @@ export const runPhase = async (scene: AbuseScene, plan: PhasePlan): Promise<Phas
   const settledMs = now()
   await pause(plan.measureMs)
   const endMs = now()
-  const figures = meter.stop()
+  const metrics = meter.stop()
   await end()
   await scene.drain()
   const during = scene.calls.filter(({ startedAt }) => startedAt >= startMs && startedAt < endMs)
-  return { attack: plan.name, ...countCalls(during, settledMs), ...figures }
+  return { attack: plan.name, ...countCalls(during, settledMs), ...metrics }
 }
 
 const now = (): number => performance.timeOrigin + performance.now()

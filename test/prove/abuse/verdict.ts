@@ -1,4 +1,4 @@
-import type { PhaseFigures } from './phase.ts'
+import type { PhaseMetrics } from './phase.ts'
 
 /** Bounds on what the honest client may notice of an attack. */
 const TIMES_QUIET = 5
@@ -20,23 +20,23 @@ interface Bounds {
 export const NO_TIMES: Bounds = { p99Ms: Infinity, healthzMs: Infinity }
 
 /** Bounds of time by the phase before all attacks. */
-export const boundsOf = ({ p99_ms }: PhaseFigures): Bounds => ({
+export const boundsOf = ({ p99_ms }: PhaseMetrics): Bounds => ({
   p99Ms: Math.max(TIMES_QUIET * p99_ms, FLOOR_MS),
   healthzMs: HEALTHZ_MS,
 })
 
 /** Returns what an attack has broken, in words. */
-export const findFaults = (figures: PhaseFigures, bounds: Bounds): string[] => {
+export const findFaults = (metrics: PhaseMetrics, bounds: Bounds): string[] => {
   // where the machine lets a bare server wait as well, the coordinator may take a few times that
-  const healthzMs = Math.max(bounds.healthzMs, TIMES_CONTROL * figures.control_p99_ms)
-  const p99Ms = Math.max(bounds.p99Ms, TIMES_CONTROL_OVER_CELL * figures.control_p99_ms)
-  const { attack, calls, failed, p99_ms, healthz_failed, healthz_p99_ms, mqtt_failed } = figures
+  const healthzMs = Math.max(bounds.healthzMs, TIMES_CONTROL * metrics.control_p99_ms)
+  const p99Ms = Math.max(bounds.p99Ms, TIMES_CONTROL_OVER_CELL * metrics.control_p99_ms)
+  const { attack, calls, failed, p99_ms, healthz_failed, healthz_p99_ms, mqtt_failed } = metrics
   const checks: [boolean, string][] = [
-    [failed > 0, `${failed} of ${calls} requests failed (${figures.failures})`],
+    [failed > 0, `${failed} of ${calls} requests failed (${metrics.failures})`],
     [healthz_failed > 0, `${healthz_failed} checks of /healthz failed`],
     [mqtt_failed > 0, `${mqtt_failed} cells could not greet over plain MQTT`],
-    [figures.rss_mib > RSS_MIB, `${figures.rss_mib} MiB in memory, more than ${RSS_MIB}`],
-    [figures.log_kib_s > LOG_KIB_S, `${figures.log_kib_s} KiB of log a second`],
+    [metrics.rss_mib > RSS_MIB, `${metrics.rss_mib} MiB in memory, more than ${RSS_MIB}`],
+    [metrics.log_kib_s > LOG_KIB_S, `${metrics.log_kib_s} KiB of log a second`],
     [!(p99_ms <= p99Ms), `p99 ${p99_ms} ms, more than ${Math.round(p99Ms)}`],
     [
       !(healthz_p99_ms <= healthzMs),

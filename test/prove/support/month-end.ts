@@ -23,7 +23,7 @@ export interface MonthEnd {
   kills: number
 }
 
-export interface MonthEndFigures {
+export interface MonthEndMetrics {
   /** Requests that reached the cell. */
   served: number
   /** Whole answers that clients have got. */
@@ -41,7 +41,7 @@ const NO_MINUTE_LIMIT = ['--tiers-free-requests-per-minute', '100000']
  * A real coordinator and a real cell; many clients of one key use up the rest of its month, and
  * each goes on until it is refused.
  */
-export const playMonthEnd = async (plan: MonthEnd): Promise<MonthEndFigures> => {
+export const playMonthEnd = async (plan: MonthEnd): Promise<MonthEndMetrics> => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-month-'))
   const stateDir = join(folder, 'coordinator')
   const { secret, keyId, token } = await prepare(stateDir, plan)

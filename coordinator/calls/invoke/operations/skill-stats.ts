@@ -35,7 +35,7 @@ export default defineSkill({
   }),
   run: (_input, context: Context & CallViews & VitalViews) => {
     const { calls, vitals, now } = context
-    const skills = context.skills.map(({ id }) => ({ id, ...calls.figuresFor(id) }))
+    const skills = context.skills.map(({ id }) => ({ id, ...calls.metricsFor(id) }))
     const sum = (name: 'calls' | 'errors') => skills.reduce((all, skill) => all + skill[name], 0)
     return {
       since: new Date(now() - vitals.uptimeSeconds() * 1000).toISOString(),

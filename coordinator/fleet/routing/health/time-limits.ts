@@ -10,12 +10,12 @@ export interface Demand {
   load: number
 }
 
-/** Factor by which an engine may exceed its own figures before it counts as hanging. */
+/** Factor by which an engine may exceed its own measured times before it counts as hanging. */
 const GENEROUS = 4
 /** Bounds of the wait for the first event of a stream. */
 const LEAST_FIRST_BYTE_MS = 30_000
 const MOST_FIRST_BYTE_MS = 300_000
-/** The same for an engine without figures of its own, by those of another one for the model. */
+/** The same for an engine without measured times, by those of another engine for the model. */
 const PEER_GENEROUS = 16
 /** Limit where no engine for the model has served a stream, or a whole answer, since the start. */
 const UNPROVEN_STREAM_MS = 120_000
@@ -60,7 +60,7 @@ export const firstByteLimitMs = (
   return bound(unprovenMs, leastMs, mostMs)
 }
 
-/** Returns the time that the engine's figures let expect; undefined without such figures. */
+/** Returns the time that the engine's measured times predict; undefined without them. */
 const expectMs = (health: EngineHealth, demand: Demand): number | undefined => {
   const { requestBytes, isStream, mostTokens, load } = demand
   const first = health.firstByteMs.upperBound

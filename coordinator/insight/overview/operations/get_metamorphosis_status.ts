@@ -13,7 +13,7 @@ import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
 import type { RegisterViews } from '../../registers/open.ts'
 import { DRIFT_CLASSES, DRIFT_KINDS, scanDrift } from '../../reports/drift.ts'
-import { computePercent } from '../../reports/service-figures.ts'
+import { computePercent } from '../../reports/service-metrics.ts'
 import { gatherDriftFacts } from '../drift-facts.ts'
 
 const Class = z.enum(DRIFT_CLASSES)

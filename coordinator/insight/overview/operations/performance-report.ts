@@ -10,8 +10,8 @@ import { comparePeriods } from '../../reports/period.ts'
 import {
   computeChangePercent,
   computeDifference,
-  figuresOf,
-} from '../../reports/service-figures.ts'
+  metricsOf,
+} from '../../reports/service-metrics.ts'
 import { PeriodView, ServiceView, serviceViewOf, viewPeriod } from '../service-view.ts'
 
 const Change = z.object({
@@ -100,7 +100,7 @@ const compare = (
   now: UsageLine | undefined,
   before: UsageLine | undefined,
 ): z.input<typeof Change> => {
-  const [a, b] = [now && figuresOf(now), before && figuresOf(before)]
+  const [a, b] = [now && metricsOf(now), before && metricsOf(before)]
   return {
     requests_percent: computeChangePercent(a?.requests ?? null, b?.requests ?? null),
     ttft_p50_percent: computeChangePercent(a?.ttftP50Ms ?? null, b?.ttftP50Ms ?? null),

@@ -12,7 +12,7 @@ import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
 import { comparePeriods, type Period } from '../../reports/period.ts'
 import { summariseCells } from '../../reports/series-summary.ts'
-import { round } from '../../reports/service-figures.ts'
+import { round } from '../../reports/service-metrics.ts'
 import { PeriodView, ServiceView, serviceViewOf, viewPeriod } from '../service-view.ts'
 
 const MetricView = z.object({

@@ -17,8 +17,8 @@ export class VectorList implements Translation {
       yield `${at === 0 ? '' : ','}${JSON.stringify(numbersOf(embedding))}`
     const total_duration = Math.round((systemRuntime.nowMs() - this.#startedMs) * 1e6)
     const { prompt_tokens: prompt_eval_count } = usage
-    const figures = { total_duration, load_duration: 0, prompt_eval_count }
-    yield `],${JSON.stringify(figures).slice(1)}`
+    const metrics = { total_duration, load_duration: 0, prompt_eval_count }
+    yield `],${JSON.stringify(metrics).slice(1)}`
   }
 }
 

@@ -17,7 +17,7 @@ import { openSecretsPart } from '../../../../coordinator/kernel/secrets/open.ts'
 import { openSigningKeys } from '../../../../coordinator/kernel/signing/open.ts'
 import { restartSequence } from '../../../../coordinator/kernel/store/sequences.ts'
 import type { Store } from '../../../../coordinator/kernel/store/store.ts'
-import { openFigures } from '../../../../coordinator/surfaces/metrics/open.ts'
+import { openMetrics } from '../../../../coordinator/surfaces/metrics/open.ts'
 import { silent } from '../../../support/cell.ts'
 import { REFUSED_ADDRESSES } from '../../../support/refused-addresses.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -37,7 +37,7 @@ const openSending = (store: Store, config: CoordinatorConfig, now: () => number)
       () => ({ store }),
       openReplicas,
       openLeader,
-      openFigures,
+      openMetrics,
       openSecretsPart,
       openSigningKeys,
       openEvents,

@@ -5,7 +5,7 @@ import { ModuleRuns } from '../../../../coordinator/discovery/modules/module-run
 import type { RecordedRows } from '../../../../coordinator/discovery/registry/findings-sink.ts'
 import { newCell } from '../../../../coordinator/fleet/cells/cell.ts'
 import { Budgets } from '../../../../coordinator/kernel/budgets/budgets.ts'
-import { createDiscoveryFigures } from '../../../../coordinator/surfaces/metrics/discovery-figures.ts'
+import { createDiscoveryMetrics } from '../../../../coordinator/surfaces/metrics/discovery-metrics.ts'
 import { createModuleQuestion } from '../../../../daemon/discovery/module-question.ts'
 import { withQuestions } from '../../../../daemon/questions/with-questions.ts'
 import { type DiscoveryModule, isScan } from '../../../../discovery/module.ts'
@@ -42,7 +42,7 @@ const rig = async (t: Test, programs: Record<string, ScanRun<never>>, level = CA
   const store = await temporaryStore(t)
   const results = new ModuleResults(store.records)
   const recorded: RecordedRows[] = []
-  const figures = { discovery: createDiscoveryFigures() }
+  const metrics = { discovery: createDiscoveryMetrics() }
   const budgets = new Budgets(config().limits)
   const runs = new ModuleRuns({
     fleet: { cells: () => cells.values(), cell: id => cells.find(each => each.id === id) },
@@ -54,7 +54,7 @@ const rig = async (t: Test, programs: Record<string, ScanRun<never>>, level = CA
         return 'new'
       },
     },
-    figures,
+    metrics,
     pseudonyms: TEST_PSEUDONYMS,
     now: () => 1_800_000_000_000,
     nowMs: () => performance.now(),
@@ -66,7 +66,7 @@ const rig = async (t: Test, programs: Record<string, ScanRun<never>>, level = CA
     const answer = runs.run(scanOf(testModule), input, caller, found => structuredClone(found))
     return { answer: answer as Promise<CellResult[]>, reports }
   }
-  const [runCounter] = figures.discovery.metrics
+  const [runCounter] = metrics.discovery.list
   return { ask, results, recorded, budgets, countRuns: () => runCounter?.read() }
 }
 

@@ -11,7 +11,7 @@ import { createInbox } from '../../../../coordinator/fleet/broker/inbox.ts'
 import { Budgets } from '../../../../coordinator/kernel/budgets/budgets.ts'
 import { StoreFault } from '../../../../coordinator/kernel/store/faults.ts'
 import type { Ledger } from '../../../../coordinator/kernel/store/store.ts'
-import { createDiscoveryFigures } from '../../../../coordinator/surfaces/metrics/discovery-figures.ts'
+import { createDiscoveryMetrics } from '../../../../coordinator/surfaces/metrics/discovery-metrics.ts'
 import { KnownCoordinators } from '../../../../daemon/coordinators/known-coordinators.ts'
 import { FindingsParts } from '../../../../daemon/discovery/findings-parts.ts'
 import { Nudge } from '../../../../daemon/uplink/nudge.ts'
@@ -59,14 +59,14 @@ const openCoordinator = async (t: Test) => {
       return result
     },
   } as Ledger['sealed']
-  const figures = { discovery: createDiscoveryFigures() }
+  const metrics = { discovery: createDiscoveryMetrics() }
   const sink = new RegistryRecorder({
     ledger: { sealed },
     events: { addWithin: async () => {} },
     observer: new ModuleObserver([hosts], TEST_PSEUDONYMS),
     rates: new CellRates(100_000),
     pseudonyms: TEST_PSEUDONYMS,
-    figures,
+    metrics,
     now: Date.now,
   })
   const budgets = new Budgets(config().limits)
@@ -81,14 +81,14 @@ const openCoordinator = async (t: Test) => {
       pseudonyms,
       budgets,
       uses,
-      figures,
+      metrics,
       now: Date.now,
       nowMs: () => performance.now(),
       logger,
     },
   })
   t.teardown(() => inbox[Symbol.asyncDispose]())
-  const messages = figures.discovery.metrics.find(({ name }) => name.includes('messages'))
+  const messages = metrics.discovery.list.find(({ name }) => name.includes('messages'))
   return {
     inbox,
     faults,

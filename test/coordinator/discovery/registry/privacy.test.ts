@@ -9,7 +9,7 @@ import { FindingsInbox } from '../../../../coordinator/discovery/registry/findin
 import { openRegistry } from '../../../../coordinator/discovery/registry/open-registry.ts'
 import { Budgets } from '../../../../coordinator/kernel/budgets/budgets.ts'
 import { EventLog } from '../../../../coordinator/kernel/events/event-log.ts'
-import { createDiscoveryFigures } from '../../../../coordinator/surfaces/metrics/discovery-figures.ts'
+import { createDiscoveryMetrics } from '../../../../coordinator/surfaces/metrics/discovery-metrics.ts'
 import { DISCOVERY_MODULES } from '../../../../discovery/modules.ts'
 import { concealRow, concealText } from '../../../../discovery/registry/conceal-row.ts'
 import { Pseudonyms } from '../../../../discovery/registry/pseudonyms.ts'
@@ -67,9 +67,9 @@ const openScene = async (t: Test) => {
   const secrets = await secretsOf(store, folder)
   const leaderWork = { every: () => {} }
   const budgets = new Budgets(config().limits)
-  const figures = { discovery: createDiscoveryFigures() }
+  const metrics = { discovery: createDiscoveryMetrics() }
   const opened = await openRegistry({
-    ...{ store, events, secrets, leaderWork, budgets, figures, now, logger },
+    ...{ store, events, secrets, leaderWork, budgets, metrics, now, logger },
   } as never)
   const results = new ModuleResults(store.records)
   const inbox = new FindingsInbox({
@@ -78,7 +78,7 @@ const openScene = async (t: Test) => {
     sink: opened.findingsSink,
     pseudonyms: opened.pseudonyms,
     uses: new AutoRunUses(now),
-    ...{ budgets, figures, now, nowMs: now, logger },
+    ...{ budgets, metrics, now, nowMs: now, logger },
   })
   const send = (module: string, rows: readonly object[], run_id: string): Promise<void> =>
     inbox.onFindings('cell_a', {

@@ -75,7 +75,7 @@ const openScene = async (t: Test, coordinators = 1) => {
       observer,
       rates: new CellRates(limit),
       pseudonyms: TEST_PSEUDONYMS,
-      figures: { discovery: { countCut: () => void uncompared.push(1) } },
+      metrics: { discovery: { countCut: () => void uncompared.push(1) } },
       ...(bounds && { bounds }),
       now,
     })

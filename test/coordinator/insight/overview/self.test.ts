@@ -144,7 +144,7 @@ const call = (operationId: string, durationMs: number, failed = false) => ({
 t.test('call statistics', async t => {
   t.test('are empty before the first call', async t => {
     const none = { calls: 0, errors: 0, p50Ms: undefined, p95Ms: undefined }
-    t.strictSame(createCallStats().figuresFor('a'), none)
+    t.strictSame(createCallStats().metricsFor('a'), none)
   })
 
   t.test('cover the newest calls, with percentiles by nearest rank', async t => {
@@ -152,13 +152,13 @@ t.test('call statistics', async t => {
     for (let i = 0; i < KEPT_DURATIONS; i++) stats.add(call('a', 9999, true))
     for (let i = 1; i <= KEPT_DURATIONS; i++) stats.add(call('a', i))
     stats.add(call('b', 7))
-    t.strictSame(stats.figuresFor('a'), {
+    t.strictSame(stats.metricsFor('a'), {
       calls: 2 * KEPT_DURATIONS,
       errors: KEPT_DURATIONS,
       p50Ms: 128,
       p95Ms: 244,
     })
-    t.strictSame(stats.figuresFor('b'), { calls: 1, errors: 0, p50Ms: 7, p95Ms: 7 })
+    t.strictSame(stats.metricsFor('b'), { calls: 1, errors: 0, p50Ms: 7, p95Ms: 7 })
   })
 })
 

@@ -14,12 +14,12 @@ import {
   type ReleaseFacts,
   runReleaseChecks,
 } from '../../../../coordinator/insight/reports/release-checks.ts'
-import { figuresOf, NO_USAGE } from '../../../../coordinator/insight/reports/service-figures.ts'
+import { metricsOf, NO_USAGE } from '../../../../coordinator/insight/reports/service-metrics.ts'
 import { BROKEN, healthy } from '../../../support/governance-facts.ts'
 
 const sums = { ...NO_USAGE, ok: 100, duration_ms: 1000, ttft_count: 100, ttft_le_2500: 100 }
 const good: QualityFacts = {
-  service: figuresOf(sums),
+  service: metricsOf(sums),
   promptPercent: 100,
   calls: 10,
   failedCalls: 0,
@@ -34,9 +34,9 @@ const good: QualityFacts = {
 
 /** Facts that break each indicator. */
 const BROKEN_QUALITY: Record<string, Partial<QualityFacts>> = {
-  request_errors: { service: figuresOf({ ...sums, unavailable: 50 }) },
+  request_errors: { service: metricsOf({ ...sums, unavailable: 50 }) },
   first_token: { promptPercent: 79 },
-  retries: { service: figuresOf({ ...sums, retries: 51 }) },
+  retries: { service: metricsOf({ ...sums, retries: 51 }) },
   call_errors: { failedCalls: 3 },
   dead_jobs: { deadJobs: 1 },
   expired_requests: { expiredRequests: 6 },

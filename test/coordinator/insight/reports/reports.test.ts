@@ -6,9 +6,9 @@ import { type ObservedCell, optimize } from '../../../../coordinator/insight/rep
 import { comparePeriods } from '../../../../coordinator/insight/reports/period.ts'
 import {
   computeChangePercent,
-  figuresOf,
+  metricsOf,
   NO_USAGE,
-} from '../../../../coordinator/insight/reports/service-figures.ts'
+} from '../../../../coordinator/insight/reports/service-metrics.ts'
 import { engine } from '../../fleet/series/samples.ts'
 
 const HOUR_MS = 3_600_000
@@ -35,19 +35,19 @@ t.test('percentiles of the time to first token are interpolated in their histogr
     ttft_le_10000: 100,
     ttft_le_30000: 100,
   }
-  t.match(figuresOf(sums), { ttftMeanMs: 300, ttftP50Ms: 250, ttftP95Ms: 750 })
+  t.match(metricsOf(sums), { ttftMeanMs: 300, ttftP50Ms: 250, ttftP95Ms: 750 })
   const slow = { ...NO_USAGE, ttft_count: 2, ttft_ms: 90_000 }
-  t.match(figuresOf(slow), { ttftP50Ms: 30_000, ttftP95Ms: 30_000 })
+  t.match(metricsOf(slow), { ttftP50Ms: 30_000, ttftP95Ms: 30_000 })
 })
 
 t.test('tokens per second are those of requests that generated any', async t => {
   const sums = { ...NO_USAGE, completion_tokens: 100, duration_ms: 5000, generation_ms: 2000 }
-  t.match(figuresOf(sums), { tokensPerSecond: 50 })
-  t.match(figuresOf({ ...NO_USAGE, ok: 1, duration_ms: 5000 }), { tokensPerSecond: null })
+  t.match(metricsOf(sums), { tokensPerSecond: 50 })
+  t.match(metricsOf({ ...NO_USAGE, ok: 1, duration_ms: 5000 }), { tokensPerSecond: null })
 })
 
 t.test('figures without a measurement are null, never 0', async t => {
-  t.match(figuresOf(NO_USAGE), {
+  t.match(metricsOf(NO_USAGE), {
     requests: 0,
     errorPercent: null,
     tokensPerSecond: null,

@@ -337,7 +337,7 @@ t.test('ended jobs are deleted after their retention', async t => {
     leaderWork,
     work: { kinds, onWork: () => () => {} },
     events: { addWithin: async () => void t.fail('no job is given up') },
-    figures: { queue: { countAttempt: () => {}, setJobCounts: () => {} } },
+    metrics: { queue: { countAttempt: () => {}, setJobCounts: () => {} } },
     logger: silent,
     now: () => clock.now,
   })

@@ -10,9 +10,9 @@ import {
   type StoreOptions,
 } from '../../../../coordinator/kernel/store/store.ts'
 import {
-  createStoreFigures,
-  type StoreFigures,
-} from '../../../../coordinator/surfaces/metrics/store-figures.ts'
+  createStoreMetrics,
+  type StoreMetrics,
+} from '../../../../coordinator/surfaces/metrics/store-metrics.ts'
 import { placeEmptyStore } from '../../../support/empty-store.ts'
 import { MEMORY_FOLDER } from '../../../support/memory-folder.ts'
 import { databaseFor } from '../../../support/postgres.ts'
@@ -28,7 +28,7 @@ export const temporaryFolder = async (t: Teardown): Promise<string> => {
 }
 
 interface TestStoreOptions extends StoreOptions {
-  figures?: StoreFigures
+  metrics?: StoreMetrics
 }
 
 /** Reason to skip a test of SQLite's files; false where the stores of the tests are files. */
@@ -45,9 +45,9 @@ const placeFor = (folder: string): Promise<StorePlace> | string =>
 /** The store of a coordinator, which looks for changes only on demand and rehearses free works. */
 export const testStore = async (
   folder: string,
-  { hooks = REHEARSED, figures = createStoreFigures(), ...options }: TestStoreOptions = {},
+  { hooks = REHEARSED, metrics = createStoreMetrics(), ...options }: TestStoreOptions = {},
 ): Promise<Store> => {
-  const measured = figures.hooks
+  const measured = metrics.hooks
   placeEmptyStore(folder)
   return openStore(await placeFor(folder), {
     pollMilliseconds: 0,

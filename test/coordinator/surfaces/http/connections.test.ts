@@ -12,7 +12,7 @@ import { MAX_WAITING } from '../../../../coordinator/surfaces/http/connection.ts
 import { openConnections } from '../../../../coordinator/surfaces/http/open-connections.ts'
 import { putInFront } from '../../../../coordinator/surfaces/http/put-in-front.ts'
 import { acceptUpgrades } from '../../../../coordinator/surfaces/http/upgrades.ts'
-import { createFigures } from '../../../../coordinator/surfaces/metrics/figures.ts'
+import { createCoordinatorMetrics } from '../../../../coordinator/surfaces/metrics/coordinator-metrics.ts'
 import {
   ENROL_PATH,
   HEADER_BOOT_ID,
@@ -37,11 +37,11 @@ interface Rig {
 /** A listening front with bounded connections, whose sweeps and clock the test moves. */
 const rig = async (t: Test, { limits = {}, http = {}, shown }: Rig = {}) => {
   const settings = config({ http, limits: { anonymous_per_minute: 1_000_000, ...limits } })
-  const figures = createFigures()
+  const metrics = createCoordinatorMetrics()
   const budgets = new Budgets(settings.limits)
   const warnings: { reason?: string }[] = []
   const clock = { nowMs: 0 }
-  const app = await appWith({ config: settings, figures, budgets, ...(shown && { shown }) })
+  const app = await appWith({ config: settings, metrics, budgets, ...(shown && { shown }) })
   const starts: (string | undefined)[] = []
   putInFront(app.server, behind => (request, response) => {
     starts.push(request.url)
@@ -50,7 +50,7 @@ const rig = async (t: Test, { limits = {}, http = {}, shown }: Rig = {}) => {
   const { connections } = openConnections({
     config: settings,
     app,
-    figures,
+    metrics,
     budgets,
     nowMs: () => clock.nowMs,
     running: { follow: () => {} },
@@ -66,7 +66,7 @@ const rig = async (t: Test, { limits = {}, http = {}, shown }: Rig = {}) => {
     return socket
   }
   const closed = (): Record<string, number> => {
-    const metric = figures.http.metrics.find(
+    const metric = metrics.http.list.find(
       ({ name }) => name === 'shoal_http_connections_closed_total',
     )
     return Object.fromEntries(metric?.read().map(each => [each.labels.reason, each.value]) ?? [])

@@ -5,7 +5,7 @@ import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { Budgets } from '../../../../coordinator/kernel/budgets/budgets.ts'
 import { acceptUpgrades } from '../../../../coordinator/surfaces/http/upgrades.ts'
-import { createFigures } from '../../../../coordinator/surfaces/metrics/figures.ts'
+import { createCoordinatorMetrics } from '../../../../coordinator/surfaces/metrics/coordinator-metrics.ts'
 import { closeWithLinger } from '../../../../shared/lingering-close.ts'
 import { ENROL_PATH, LINK_PATH, LINK_PROTOCOL } from '../../../../shared/wire/link.ts'
 import { appWith, config, standing, statusAfterWriting } from '../../../support/app.ts'
@@ -230,11 +230,11 @@ t.test('a body that is not read to its end closes the connection', async t => {
 })
 
 t.test('a client that leaves while sending is not an internal failure', async t => {
-  const figures = createFigures()
+  const metrics = createCoordinatorMetrics()
   const told = new Promise<string>(resolve => {
-    figures.http.countError = resolve
+    metrics.http.countError = resolve
   })
-  const app = await appWith({ figures })
+  const app = await appWith({ metrics })
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(() => app.close())
   const { port } = app.server.address() as AddressInfo
@@ -303,12 +303,12 @@ t.test('the body of a request without a key counts for its address', async t => 
 t.test('a body that gives way to a smaller key is refused and grows no more', async t => {
   const budgets = new Budgets(config({ limits: { body_bytes: 1024 * 1024 } }).limits)
   const budget = budgets.requestBodies
-  const figures = createFigures()
+  const metrics = createCoordinatorMetrics()
   const codes: string[] = []
-  figures.http.countError = code => void codes.push(code)
+  metrics.http.countError = code => void codes.push(code)
   const admit = Promise.withResolvers<{ refund: () => void }>()
   const quota = { standing: () => standing, admit: () => admit.promise }
-  const app = await appWith({ budgets, figures, quota })
+  const app = await appWith({ budgets, metrics, quota })
   await app.listen({ port: 0, host: '127.0.0.1' })
   t.teardown(() => app.close())
   const { port } = app.server.address() as AddressInfo

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import type { CellEngine } from '../../../../coordinator/fleet/routing/router.ts'
 import { Budgets } from '../../../../coordinator/kernel/budgets/budgets.ts'
 import { openConnections } from '../../../../coordinator/surfaces/http/open-connections.ts'
-import { createFigures } from '../../../../coordinator/surfaces/metrics/figures.ts'
+import { createCoordinatorMetrics } from '../../../../coordinator/surfaces/metrics/coordinator-metrics.ts'
 import { appWith, config } from '../../../support/app.ts'
 import { type CellHandler, endWithUsage, linkCell, silent } from '../../../support/cell.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -12,7 +12,7 @@ import { waitUntil } from '../../../support/wait-until.ts'
 /** A listening front with bounded connections and one cell. */
 const rig = async (t: Test, cell: CellHandler, http: object = {}) => {
   const settings = config({ limits: { anonymous_per_minute: 1_000_000 }, http })
-  const figures = createFigures()
+  const metrics = createCoordinatorMetrics()
   const budgets = new Budgets(settings.limits)
   const { link, close } = await linkCell('a', cell)
   const engine: CellEngine = {
@@ -24,11 +24,11 @@ const rig = async (t: Test, cell: CellHandler, http: object = {}) => {
     ready: true,
   }
   const fleet = { pick: () => engine, cells: () => [], serves: () => true, roundTripsMs: () => [] }
-  const app = await appWith({ config: settings, figures, budgets, fleet })
+  const app = await appWith({ config: settings, metrics, budgets, fleet })
   openConnections({
     config: settings,
     app,
-    figures,
+    metrics,
     budgets,
     nowMs: () => 0,
     running: { follow: () => {} },

@@ -8,15 +8,15 @@ import type { AppParts } from '../../../../coordinator/assembly/app.ts'
 import type { Views } from '../../../../coordinator/assembly/coordinator.ts'
 import { newCell } from '../../../../coordinator/fleet/cells/cell.ts'
 import type { CellEngine } from '../../../../coordinator/fleet/routing/router.ts'
-import { createBrokerFigures } from '../../../../coordinator/surfaces/metrics/broker-figures.ts'
-import { InferenceFigures } from '../../../../coordinator/surfaces/metrics/inference-figures.ts'
+import { createBrokerMetrics } from '../../../../coordinator/surfaces/metrics/broker-metrics.ts'
+import { InferenceMetrics } from '../../../../coordinator/surfaces/metrics/inference-metrics.ts'
 import {
   metricsServer,
   openMetricsPort,
 } from '../../../../coordinator/surfaces/metrics/metrics-port.ts'
 import { createPrometheusRegistry } from '../../../../coordinator/surfaces/metrics/prometheus.ts'
-import { createQuotaFigures } from '../../../../coordinator/surfaces/metrics/quota-figures.ts'
-import { createStoreFigures } from '../../../../coordinator/surfaces/metrics/store-figures.ts'
+import { createQuotaMetrics } from '../../../../coordinator/surfaces/metrics/quota-metrics.ts'
+import { createStoreMetrics } from '../../../../coordinator/surfaces/metrics/store-metrics.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { appWith, views } from '../../../support/app.ts'
 import { type CellHandler, endWithUsage, linkCell } from '../../../support/cell.ts'
@@ -227,8 +227,8 @@ const flood = (response: Parameters<CellHandler>[1]): void => {
 }
 
 t.test('the port on loopback needs no key and refuses other addresses', async t => {
-  const figures = createBrokerFigures()
-  const registry = createPrometheusRegistry(figures.metrics)
+  const metrics = createBrokerMetrics()
+  const registry = createPrometheusRegistry(metrics.list)
   t.equal(await openMetricsPort(0, registry), undefined)
   const server = metricsServer(registry).listen(0, '127.0.0.1')
   t.teardown(() => server.close())
@@ -256,8 +256,8 @@ t.test('the port on loopback needs no key and refuses other addresses', async t 
 
 t.test('a request to a second cell is a retry, and its wait is that for the first', async t => {
   let ms = 0
-  const figures = new InferenceFigures(() => ms)
-  const watch = figures.watchRequest('m')
+  const metrics = new InferenceMetrics(() => ms)
+  const watch = metrics.watchRequest('m')
   ms = 20
   t.equal(watch.recordPick(0, 'a'), 'a')
   ms = 500
@@ -265,7 +265,7 @@ t.test('a request to a second cell is a retry, and its wait is that for the firs
   watch.recordEnd({ status: 'ok', usage: undefined })
   watch.recordEnd({ status: 'failed', usage: undefined })
   const valuesOf = (name: string) =>
-    figures.metrics
+    metrics.list
       .find(metric => metric.name === name)
       ?.read()
       .map(each => each.value)
@@ -277,9 +277,9 @@ t.test('a request to a second cell is a retry, and its wait is that for the firs
 })
 
 t.test('refusals of the quota are counted by reason and tier', async t => {
-  const figures = createQuotaFigures()
+  const metrics = createQuotaMetrics()
   let thrown: unknown = new ShoalError('tier_exceeded', 'over')
-  const quota = figures.watch({
+  const quota = metrics.watch({
     admit: (subject: QuotaSubject, _now: number) => {
       if (subject.id === 'later') return Promise.reject(thrown)
       throw thrown
@@ -290,7 +290,7 @@ t.test('refusals of the quota are counted by reason and tier', async t => {
   await t.rejects(async () => quota.admit({ ...key, id: 'later' }, 0), { code: 'tier_exceeded' })
   thrown = new ShoalError('rate_limited', 'wait')
   t.throws(() => quota.admit({ id: 'x', tier: 'anonymous' }, 0), { code: 'rate_limited' })
-  t.strictSame(figures.metrics[0]?.read(), [
+  t.strictSame(metrics.list[0]?.read(), [
     { labels: { reason: 'month', tier: 'free' }, value: 2 },
     { labels: { reason: 'minute', tier: 'anonymous' }, value: 1 },
   ])
@@ -298,8 +298,8 @@ t.test('refusals of the quota are counted by reason and tier', async t => {
 
 t.test('writes of the store are timed, and failed ones counted', async t => {
   let ms = 0
-  const figures = createStoreFigures(() => ms)
-  const store = await temporaryStore(t, undefined, { figures })
+  const metrics = createStoreMetrics(() => ms)
+  const store = await temporaryStore(t, undefined, { metrics })
   await store.ledger.sealed.write(async () => {
     ms += 3000
   })
@@ -309,7 +309,7 @@ t.test('writes of the store are timed, and failed ones counted', async t => {
     }),
     { message: 'no' },
   )
-  const metric = (name: string) => figures.metrics.find(metric => metric.name === name)
+  const metric = (name: string) => metrics.list.find(metric => metric.name === name)
   const seconds = metric('shoal_store_write_duration_seconds')
   t.match(
     seconds?.read().filter(({ suffix, value }) => suffix === '_sum' && value > 0),

@@ -8,7 +8,7 @@ import {
 } from '../../../shared/metrics/metric.ts'
 
 /** Counters of one route. The handler keeps a reference, so that no request needs a lookup. */
-export interface RouteFigures {
+export interface RouteMetrics {
   method: string
   route: string
   byStatus: Map<number, number>
@@ -18,34 +18,34 @@ export interface RouteFigures {
 /** Why the server closed a connection that the client had not finished with. */
 export type CloseReason = 'pipelined' | 'slow_reader' | 'made_way' | 'over_limit'
 
-export interface HttpFigures {
-  /** The figures of a route; `route` as it was registered, not the path of a request. */
-  route(method: string, route: string): RouteFigures
+export interface HttpMetrics {
+  /** The metrics of a route; `route` as it was registered, not the path of a request. */
+  route(method: string, route: string): RouteMetrics
   recordStart(): void
-  recordEnd(route: RouteFigures, status: number, seconds: number): void
+  recordEnd(route: RouteMetrics, status: number, seconds: number): void
   /** An error was answered. */
   countError(code: string): void
   countClose(reason: CloseReason): void
-  metrics: readonly Metric[]
+  list: readonly Metric[]
 }
 
 /** Rate, errors and durations of every route. */
-export const createHttpFigures = (): HttpFigures => {
-  const routes = new Map<string, RouteFigures>()
+export const createHttpMetrics = (): HttpMetrics => {
+  const routes = new Map<string, RouteMetrics>()
   const codes = new Tally()
   const closes = new Tally()
   let inFlight = 0
 
-  const route: HttpFigures['route'] = (method, route) => {
+  const route: HttpMetrics['route'] = (method, route) => {
     const name = `${method} ${route}`
-    const figures = routes.get(name) ?? {
+    const metrics = routes.get(name) ?? {
       method,
       route,
       byStatus: new Map<number, number>(),
       seconds: new Histogram(ANSWER_SECONDS),
     }
-    routes.set(name, figures)
-    return figures
+    routes.set(name, metrics)
+    return metrics
   }
 
   return {
@@ -60,7 +60,7 @@ export const createHttpFigures = (): HttpFigures => {
     },
     countError: code => codes.add([code]),
     countClose: reason => closes.add([reason]),
-    metrics: [
+    list: [
       {
         name: 'shoal_http_requests_total',
         type: 'counter',

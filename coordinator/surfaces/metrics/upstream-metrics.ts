@@ -1,15 +1,15 @@
 import { createCounter, type Metric, Tally } from '../../../shared/metrics/metric.ts'
 
-export interface UpstreamFigures {
+export interface UpstreamMetrics {
   /** A request to an outside source ended. */
   countRequest(source: string, outcome: string): void
   /** A lookup got an answer of a source, which may have come from the cache. */
   noteAnswer(source: string, cache: string, ageSeconds: number): void
-  metrics: readonly Metric[]
+  list: readonly Metric[]
 }
 
 /** Metrics of the outside sources that lookups read. */
-export const createUpstreamFigures = (): UpstreamFigures => {
+export const createUpstreamMetrics = (): UpstreamMetrics => {
   const requests = new Tally()
   const answers = new Tally()
   const ages = new Map<string, number>()
@@ -19,7 +19,7 @@ export const createUpstreamFigures = (): UpstreamFigures => {
       answers.add([source, cache])
       ages.set(source, ageSeconds)
     },
-    metrics: [
+    list: [
       createCounter(
         {
           name: 'shoal_upstream_requests_total',

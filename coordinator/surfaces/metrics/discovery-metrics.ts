@@ -1,6 +1,6 @@
 import { createCounter, type Metric, Tally } from '../../../shared/metrics/metric.ts'
 
-export interface DiscoveryFigures {
+export interface DiscoveryMetrics {
   /** A run of a module on a cell or on the coordinator ended. */
   countRun(module: string, status: RunStatus): void
   /** A message with findings of a scheduled run was handled. */
@@ -9,7 +9,7 @@ export interface DiscoveryFigures {
   countExcess(entities: number): void
   /** A sighting was recorded without comparing it, because too much evidence belongs to it. */
   countCut(): void
-  metrics: readonly Metric[]
+  list: readonly Metric[]
 }
 
 /** `refused`: the run did not begin, because too many were under way. */
@@ -22,7 +22,7 @@ type RunStatus = 'complete' | 'unavailable' | 'failed' | 'refused'
 type MessageOutcome = 'stored' | 'repeated' | 'unconfirmed' | 'dropped'
 
 /** Metrics of discovery. */
-export const createDiscoveryFigures = (): DiscoveryFigures => {
+export const createDiscoveryMetrics = (): DiscoveryMetrics => {
   const [runs, messages] = [new Tally(), new Tally()]
   const [excess, cuts] = [new Tally(), new Tally()]
   return {
@@ -30,7 +30,7 @@ export const createDiscoveryFigures = (): DiscoveryFigures => {
     countMessage: outcome => messages.add([outcome]),
     countExcess: entities => excess.add([], entities),
     countCut: () => cuts.add([]),
-    metrics: [
+    list: [
       createCounter(
         {
           name: 'shoal_discovery_runs_total',

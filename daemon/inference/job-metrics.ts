@@ -10,7 +10,7 @@ export interface JobTimes {
 }
 
 /** Statistics of one engine's requests since it was created. */
-export class JobFigures {
+export class JobMetrics {
   /** Time until a slot was free. */
   readonly queueSeconds = new Histogram(ANSWER_SECONDS)
   /** Time from the request to its first piece of text, including queue and prompt. */

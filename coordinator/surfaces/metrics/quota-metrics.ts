@@ -8,21 +8,21 @@ const REASONS: Partial<Record<string, string>> = {
   store_unavailable: 'store',
 }
 
-export interface QuotaFigures {
+export interface QuotaMetrics {
   /** Wraps a quota and counts its refusals. */
   watch<T extends Pick<Quota, 'admit'>>(quota: T): T
-  metrics: readonly Metric[]
+  list: readonly Metric[]
 }
 
 /** Reasons for which requests were not admitted. */
-export const createQuotaFigures = (): QuotaFigures => {
+export const createQuotaMetrics = (): QuotaMetrics => {
   const refusals = new Tally()
   const note = (error: unknown, { tier }: QuotaSubject): never => {
     const reason = error instanceof ShoalError ? REASONS[error.code] : undefined
     refusals.add([reason ?? 'failure', tier])
     throw error
   }
-  const watch: QuotaFigures['watch'] = quota => ({
+  const watch: QuotaMetrics['watch'] = quota => ({
     ...quota,
     admit: (subject: QuotaSubject, now: number) => {
       try {
@@ -37,7 +37,7 @@ export const createQuotaFigures = (): QuotaFigures => {
   })
   return {
     watch,
-    metrics: [
+    list: [
       createCounter(
         {
           name: 'shoal_quota_refusals_total',

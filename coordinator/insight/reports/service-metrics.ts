@@ -2,7 +2,7 @@ import { USAGE_SUMS, type UsageSum } from '../../access/quota/usage-buckets.ts'
 import { countRequests } from '../../access/quota/usage-query.ts'
 
 /** Service of inference over a period. Means and percentages are null where nothing was measured. */
-export interface ServiceFigures {
+export interface ServiceMetrics {
   /** Requests that reached a model: ok, cancelled by their client, or failed. */
   requests: number
   ok: number
@@ -23,7 +23,7 @@ export interface ServiceFigures {
   /** Generated tokens per second of the requests that generated any; null where none did. */
   tokensPerSecond: number | null
   meanDurationMs: number | null
-  /** Streams with a first token; the three figures below are over them. */
+  /** Streams with a first token; the three fields below cover them. */
   streams: number
   ttftMeanMs: number | null
   ttftP50Ms: number | null
@@ -37,7 +37,7 @@ export const NO_USAGE = Object.freeze(
   Object.fromEntries(USAGE_SUMS.map(name => [name, 0])),
 ) as UsageSums
 
-export const figuresOf = (sums: UsageSums): ServiceFigures => {
+export const metricsOf = (sums: UsageSums): ServiceMetrics => {
   const { ok, cancelled, failed, refused, unavailable, retries } = sums
   const requests = countRequests(sums)
   const { prompt_tokens, cached_tokens, completion_tokens, ttft_count } = sums

@@ -2,7 +2,7 @@ import { createCounter, type Metric, Tally } from '../../../shared/metrics/metri
 import type { TopicName } from '../../../shared/wire/topics.ts'
 import type { Bus } from '../../fleet/broker/bus.ts'
 
-export interface BrokerFigures {
+export interface BrokerMetrics {
   /** Wraps a listener and counts its messages. */
   countReceived<A extends [TopicName, ...unknown[]], R>(
     receive: (...args: A) => R,
@@ -11,11 +11,11 @@ export interface BrokerFigures {
   countDropped(topic: TopicName): void
   /** Wraps a bus and counts its messages. */
   watch(bus: Bus): Bus
-  metrics: readonly Metric[]
+  list: readonly Metric[]
 }
 
 /** Messages between coordinator and cells. */
-export const createBrokerFigures = (): BrokerFigures => {
+export const createBrokerMetrics = (): BrokerMetrics => {
   const messages = new Tally()
   const dropped = new Tally()
   return {
@@ -37,7 +37,7 @@ export const createBrokerFigures = (): BrokerFigures => {
         return bus.publishToEach(name, cellIds, ...rest)
       },
     }),
-    metrics: [
+    list: [
       createCounter(
         {
           name: 'shoal_broker_messages_total',

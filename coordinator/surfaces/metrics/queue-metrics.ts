@@ -1,17 +1,17 @@
 import { createCounter, type Metric, Tally } from '../../../shared/metrics/metric.ts'
 
-export interface QueueFigures {
+export interface QueueMetrics {
   /** An attempt of a job ended. */
   countAttempt(kind: string, outcome: string): void
   /** Number of jobs at the last count. */
   setJobCounts(jobs: readonly { kind: string; state: string; jobs: number }[]): void
   /** A request to an address of a user ended. */
   countRequest(outcome: string): void
-  metrics: readonly Metric[]
+  list: readonly Metric[]
 }
 
 /** Metrics of background jobs and outbound deliveries. */
-export const createQueueFigures = (): QueueFigures => {
+export const createQueueMetrics = (): QueueMetrics => {
   const attempts = new Tally()
   const requests = new Tally()
   let counts: readonly { kind: string; state: string; jobs: number }[] = []
@@ -21,7 +21,7 @@ export const createQueueFigures = (): QueueFigures => {
       counts = jobs
     },
     countRequest: outcome => requests.add([outcome]),
-    metrics: [
+    list: [
       {
         name: 'shoal_queue_jobs',
         type: 'gauge',

@@ -5,26 +5,26 @@ import type { ChangeHook } from '../../kernel/store/change-hook.ts'
 import type { LaneObserver } from '../../kernel/store/engine.ts'
 import type { LaneName } from '../../kernel/store/lanes.ts'
 import type { StoreHooks, StoreOptions } from '../../kernel/store/store.ts'
-import { LANES, type LaneFigures, listLaneMetrics } from './lane-figures.ts'
+import { LANES, type LaneMetrics, listLaneMetrics } from './lane-metrics.ts'
 
 const DATABASES = ['ledger', 'records'] as const
 type DatabaseName = (typeof DATABASES)[number]
 
-export interface StoreFigures {
+export interface StoreMetrics {
   /** Times the changes of both databases. */
   hooks: Required<StoreHooks>
   observers: Required<NonNullable<StoreOptions['observers']>>
   onOutage: NonNullable<StoreOptions['onOutage']>
-  metrics: readonly Metric[]
+  list: readonly Metric[]
 }
 
 /** Measures how long changes take until they are committed. */
-export const createStoreFigures = (nowMs: () => number = systemRuntime.nowMs): StoreFigures => {
+export const createStoreMetrics = (nowMs: () => number = systemRuntime.nowMs): StoreMetrics => {
   const lanes = DATABASES.flatMap(database => LANES.map(lane => newLane(database, lane)))
   const failures = new Tally()
   let isAway = false
-  const laneOf = (database: DatabaseName, name: LaneName): LaneFigures =>
-    lanes.find(lane => lane.database === database && lane.lane === name) as LaneFigures
+  const laneOf = (database: DatabaseName, name: LaneName): LaneMetrics =>
+    lanes.find(lane => lane.database === database && lane.lane === name) as LaneMetrics
 
   const timing =
     <T>(database: DatabaseName): ChangeHook<T> =>
@@ -60,7 +60,7 @@ export const createStoreFigures = (nowMs: () => number = systemRuntime.nowMs): S
     onOutage: reason => {
       isAway = reason !== undefined
     },
-    metrics: [
+    list: [
       ...listLaneMetrics(lanes),
       createCounter(
         {
@@ -82,7 +82,7 @@ export const createStoreFigures = (nowMs: () => number = systemRuntime.nowMs): S
   }
 }
 
-const newLane = (database: DatabaseName, lane: LaneName): LaneFigures => ({
+const newLane = (database: DatabaseName, lane: LaneName): LaneMetrics => ({
   database,
   lane,
   pending: 0,

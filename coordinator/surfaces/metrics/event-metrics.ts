@@ -1,15 +1,15 @@
 import { createCounter, createMetric, type Metric, Tally } from '../../../shared/metrics/metric.ts'
 
-export interface EventFigures {
+export interface EventMetrics {
   /** Source of the number of open streams. */
   streams(count: () => number): void
   /** A reader was too slow. */
   cut(): void
-  metrics: readonly Metric[]
+  list: readonly Metric[]
 }
 
 /** Streams of events. */
-export const createEventFigures = (): EventFigures => {
+export const createEventMetrics = (): EventMetrics => {
   let count = () => 0
   const cuts = new Tally()
   return {
@@ -17,7 +17,7 @@ export const createEventFigures = (): EventFigures => {
       count = source
     },
     cut: () => cuts.add([]),
-    metrics: [
+    list: [
       createMetric(
         { name: 'shoal_event_streams', type: 'gauge', help: 'Streams of events that are open.' },
         () => count(),

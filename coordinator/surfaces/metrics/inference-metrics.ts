@@ -17,18 +17,18 @@ interface InferenceEnd extends Pick<DispatchOutcome, 'usage'> {
   status: DispatchOutcome['status'] | 'discarded'
 }
 
-interface ModelFigures {
+interface ModelMetrics {
   outcomes: Record<InferenceEnd['status'], number>
   tokens: { prompt: number; completion: number; cached: number }
 }
 
-const newFigures = (): ModelFigures => ({
+const newMetrics = (): ModelMetrics => ({
   outcomes: { ok: 0, cancelled: 0, failed: 0, refused: 0, discarded: 0 },
   tokens: { prompt: 0, completion: 0, cached: 0 },
 })
 
 const count = (
-  { outcomes, tokens }: ModelFigures,
+  { outcomes, tokens }: ModelMetrics,
   status: InferenceEnd['status'],
   usage: DispatchOutcome['usage'],
 ): void => {
@@ -40,9 +40,9 @@ const count = (
 }
 
 /** Counts how inference requests ended, and what it took to find cells for them. */
-export class InferenceFigures {
+export class InferenceMetrics {
   readonly #nowMs: () => number
-  readonly #models = new Map<string, ModelFigures>()
+  readonly #models = new Map<string, ModelMetrics>()
   readonly #faults = new Map<Fault, number>()
   readonly #wait = new Histogram(FAST_SECONDS)
   #routed = 0
@@ -79,12 +79,12 @@ export class InferenceFigures {
         if (!isOpen) return
         isOpen = false
         this.#inFlight--
-        count(this.#figuresOf(model), status, usage)
+        count(this.#metricsOf(model), status, usage)
       },
     }
   }
 
-  get metrics(): readonly Metric[] {
+  get list(): readonly Metric[] {
     return [...this.#requestMetrics(), ...this.#routingMetrics()]
   }
 
@@ -154,16 +154,16 @@ export class InferenceFigures {
     ]
   }
 
-  #figuresOf(model: string): ModelFigures {
-    const figures = this.#models.get(model) ?? newFigures()
-    this.#models.set(model, figures)
-    return figures
+  #metricsOf(model: string): ModelMetrics {
+    const metrics = this.#models.get(model) ?? newMetrics()
+    this.#models.set(model, metrics)
+    return metrics
   }
 
-  /** One part of the figures of every model. */
-  #readParts(label: string, part: keyof ModelFigures): ReturnType<Metric['read']> {
-    return [...this.#models].flatMap(([model, figures]) =>
-      Object.entries(figures[part]).map(([name, value]) => ({
+  /** One part of the metrics of every model. */
+  #readParts(label: string, part: keyof ModelMetrics): ReturnType<Metric['read']> {
+    return [...this.#models].flatMap(([model, metrics]) =>
+      Object.entries(metrics[part]).map(([name, value]) => ({
         labels: { model, [label]: name },
         value,
       })),

@@ -3,45 +3,45 @@ import { VERSION } from '../../../shared/version.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
 import type { Vitals } from '../../kernel/base/vitals.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
-import { type BrokerFigures, createBrokerFigures } from './broker-figures.ts'
+import { type BrokerMetrics, createBrokerMetrics } from './broker-metrics.ts'
 import { budgetMetrics } from './budget-metrics.ts'
-import { createDiscoveryFigures, type DiscoveryFigures } from './discovery-figures.ts'
-import { createEventFigures, type EventFigures } from './event-figures.ts'
+import { createDiscoveryMetrics, type DiscoveryMetrics } from './discovery-metrics.ts'
+import { createEventMetrics, type EventMetrics } from './event-metrics.ts'
 import { fleetMetrics } from './fleet-metrics.ts'
-import { createHttpFigures, type HttpFigures } from './http-figures.ts'
-import { InferenceFigures } from './inference-figures.ts'
-import { createQueueFigures, type QueueFigures } from './queue-figures.ts'
-import { createQuotaFigures, type QuotaFigures } from './quota-figures.ts'
-import { createStoreFigures, type StoreFigures } from './store-figures.ts'
-import { createUpstreamFigures, type UpstreamFigures } from './upstream-figures.ts'
+import { createHttpMetrics, type HttpMetrics } from './http-metrics.ts'
+import { InferenceMetrics } from './inference-metrics.ts'
+import { createQueueMetrics, type QueueMetrics } from './queue-metrics.ts'
+import { createQuotaMetrics, type QuotaMetrics } from './quota-metrics.ts'
+import { createStoreMetrics, type StoreMetrics } from './store-metrics.ts'
+import { createUpstreamMetrics, type UpstreamMetrics } from './upstream-metrics.ts'
 
 /** Counters of each part of the coordinator. */
-export interface Figures {
-  http: HttpFigures
-  inference: InferenceFigures
-  quota: QuotaFigures
-  store: StoreFigures
-  broker: BrokerFigures
-  queue: QueueFigures
-  events: EventFigures
-  upstreams: UpstreamFigures
-  discovery: DiscoveryFigures
+export interface CoordinatorMetrics {
+  http: HttpMetrics
+  inference: InferenceMetrics
+  quota: QuotaMetrics
+  store: StoreMetrics
+  broker: BrokerMetrics
+  queue: QueueMetrics
+  events: EventMetrics
+  upstreams: UpstreamMetrics
+  discovery: DiscoveryMetrics
 }
 
-export const createFigures = (): Figures => ({
-  http: createHttpFigures(),
-  inference: new InferenceFigures(),
-  quota: createQuotaFigures(),
-  store: createStoreFigures(),
-  broker: createBrokerFigures(),
-  queue: createQueueFigures(),
-  events: createEventFigures(),
-  upstreams: createUpstreamFigures(),
-  discovery: createDiscoveryFigures(),
+export const createCoordinatorMetrics = (): CoordinatorMetrics => ({
+  http: createHttpMetrics(),
+  inference: new InferenceMetrics(),
+  quota: createQuotaMetrics(),
+  store: createStoreMetrics(),
+  broker: createBrokerMetrics(),
+  queue: createQueueMetrics(),
+  events: createEventMetrics(),
+  upstreams: createUpstreamMetrics(),
+  discovery: createDiscoveryMetrics(),
 })
 
 interface MetricSources {
-  figures: Figures
+  metrics: CoordinatorMetrics
   budgets: Pick<Budgets, 'list'>
   fleet: Pick<Fleet, 'cells'>
   vitals: Pick<Vitals, 'brokerConnected' | 'storeProblem' | 'loopDelayMs'>
@@ -49,18 +49,18 @@ interface MetricSources {
 }
 
 /** Every metric of the coordinator, those of its process aside. */
-export const coordinatorMetrics = (sources: MetricSources): Metric[] => [
+export const listCoordinatorMetrics = (sources: MetricSources): Metric[] => [
   ...partMetrics(sources),
   ...processMetrics(sources),
 ]
 
-const partMetrics = ({ figures, budgets, fleet, vitals }: MetricSources): Metric[] => [
-  ...figures.http.metrics,
+const partMetrics = ({ metrics, budgets, fleet, vitals }: MetricSources): Metric[] => [
+  ...metrics.http.list,
   ...budgetMetrics(budgets),
-  ...figures.inference.metrics,
-  ...figures.quota.metrics,
+  ...metrics.inference.list,
+  ...metrics.quota.list,
   ...fleetMetrics(fleet),
-  ...figures.broker.metrics,
+  ...metrics.broker.list,
   createMetric(
     {
       name: 'shoal_broker_connected',
@@ -69,11 +69,11 @@ const partMetrics = ({ figures, budgets, fleet, vitals }: MetricSources): Metric
     },
     () => Number(vitals.brokerConnected()),
   ),
-  ...figures.queue.metrics,
-  ...figures.events.metrics,
-  ...figures.upstreams.metrics,
-  ...figures.discovery.metrics,
-  ...figures.store.metrics,
+  ...metrics.queue.list,
+  ...metrics.events.list,
+  ...metrics.upstreams.list,
+  ...metrics.discovery.list,
+  ...metrics.store.list,
   createMetric(
     {
       name: 'shoal_store_usable',

@@ -4,8 +4,8 @@ import type { LaneName } from '../../kernel/store/lanes.ts'
 
 export const LANES: readonly LaneName[] = ['sealed', 'free']
 
-/** Figures of one lane of one database. */
-export interface LaneFigures {
+/** Metrics of one lane of one database. */
+export interface LaneMetrics {
   database: string
   lane: LaneName
   /** Changes that were requested and are not committed yet. */
@@ -20,13 +20,13 @@ export interface LaneFigures {
   changes: number
 }
 
-export const listLaneMetrics = (lanes: readonly LaneFigures[]): Metric[] => {
+export const listLaneMetrics = (lanes: readonly LaneMetrics[]): Metric[] => {
   const labels = ['database', 'lane']
-  const labelsOf = ({ database, lane }: LaneFigures) => ({ database, lane })
+  const labelsOf = ({ database, lane }: LaneMetrics) => ({ database, lane })
   const histogram = (
     name: string,
     help: string,
-    read: (lane: LaneFigures) => Histogram,
+    read: (lane: LaneMetrics) => Histogram,
   ): Metric => ({
     name,
     type: 'histogram',
@@ -36,7 +36,7 @@ export const listLaneMetrics = (lanes: readonly LaneFigures[]): Metric[] => {
   })
   const number = (
     facts: Pick<Metric, 'name' | 'type' | 'help'>,
-    read: (lane: LaneFigures) => number,
+    read: (lane: LaneMetrics) => number,
   ): Metric => ({
     ...facts,
     labels,
