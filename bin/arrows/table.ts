@@ -17,43 +17,50 @@ const TESTS = ['test', 'bench']
 const ENGINE = 'node-llama-cpp'
 /** Package that blocks and starts programs, so that only the helper process loads it. */
 const BLOCKING = 'systeminformation'
+/** Library of one surface, to whose types the tasks of the coordinator are converted there. */
+const A2A = '@a2a-js/sdk'
 
 /** Rules between the top-level folders. */
 export const RULES: readonly Rule[] = [
   {
     folder: 'shared',
-    forbidden: [DAEMON, COORDINATOR, CLIENTS, DEVICES, DISCOVERY, MODELS, ...TESTS, ENGINE],
+    forbidden: [DAEMON, COORDINATOR, CLIENTS, DEVICES, DISCOVERY, MODELS, ...TESTS, A2A, ENGINE],
     why: 'shared is what both sides use and knows neither',
   },
   {
     folder: DISCOVERY,
-    forbidden: [DAEMON, COORDINATOR, CLIENTS, DEVICES, MODELS, ...TESTS, ENGINE],
+    forbidden: [DAEMON, COORDINATOR, CLIENTS, DEVICES, MODELS, ...TESTS, A2A, ENGINE],
     why: 'discovery imports only shared',
   },
   {
     folder: DEVICES,
-    forbidden: [DAEMON, COORDINATOR, CLIENTS, DISCOVERY, MODELS, ...TESTS, ENGINE],
+    forbidden: [DAEMON, COORDINATOR, CLIENTS, DISCOVERY, MODELS, ...TESTS, A2A, ENGINE],
     why: 'devices imports only shared',
   },
   {
     folder: DAEMON,
-    forbidden: [COORDINATOR, CLIENTS, ...TESTS, BLOCKING, ENGINE],
+    forbidden: [COORDINATOR, CLIENTS, ...TESTS, A2A, BLOCKING, ENGINE],
     why: 'the daemon imports shared, discovery, devices and models; native code is loaded in its child processes',
   },
   {
     folder: 'daemon/helper/child',
-    forbidden: [COORDINATOR, CLIENTS, ...TESTS, ENGINE],
+    forbidden: [COORDINATOR, CLIENTS, ...TESTS, A2A, ENGINE],
     why: 'the helper process imports what the daemon does, and programs that block',
   },
   {
     folder: 'daemon/inference/child',
-    forbidden: [COORDINATOR, CLIENTS, DEVICES, DISCOVERY, ...TESTS],
+    forbidden: [COORDINATOR, CLIENTS, DEVICES, DISCOVERY, ...TESTS, A2A],
     why: 'the engine process imports shared, models and the engine',
   },
   {
     folder: COORDINATOR,
+    forbidden: [DAEMON, CLIENTS, MODELS, ...TESTS, A2A, ENGINE],
+    why: 'the coordinator imports shared, discovery and devices, and the library of A2A only in surfaces/a2a',
+  },
+  {
+    folder: 'coordinator/surfaces/a2a',
     forbidden: [DAEMON, CLIENTS, MODELS, ...TESTS, ENGINE],
-    why: 'the coordinator imports shared, discovery and devices',
+    why: 'the surface imports what the coordinator does, and the library of A2A',
   },
   {
     folder: CLIENTS,

@@ -1,12 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
-import type { Part } from '@a2a-js/sdk'
 import {
   agentMessage,
   artifactOf,
   dataPart,
   textPart,
 } from '../../coordinator/calls/tasks/parts.ts'
-import { TaskState } from '../../coordinator/calls/tasks/task-state.ts'
+import type { Part } from '../../coordinator/calls/tasks/task.ts'
 import type { Opening, StatusMore, Turn, TurnWork } from '../../coordinator/calls/tasks/turn.ts'
 import type {
   Executor,
@@ -27,12 +26,12 @@ export const fixtureExecutor: Executor = incoming => {
 
 const answerWithMessage = ({ message }: ExecutorRequest): ExecutorAnswer => ({
   kind: 'message',
-  message: agentMessage('', message.contextId, [textPart('Direct message response')]),
+  message: agentMessage('', message.contextId ?? '', [textPart('Direct message response')]),
 })
 
-const complete = (turn: Turn): void => turn.status(TaskState.TASK_STATE_COMPLETED)
+const complete = (turn: Turn): void => turn.status('completed')
 
-const createOpening = (work: TurnWork): Opening => ({ state: TaskState.TASK_STATE_WORKING, work })
+const createOpening = (work: TurnWork): Opening => ({ state: 'working', work })
 
 const withArtifact = (part: Part): Opening =>
   createOpening(async turn => {
@@ -41,23 +40,23 @@ const withArtifact = (part: Part): Opening =>
   })
 
 const fileBytes: Part = {
-  content: { $case: 'raw', value: Buffer.from('file content') },
+  raw: Buffer.from('file content').toString('base64'),
   filename: 'output.txt',
   mediaType: 'text/plain',
-  metadata: undefined,
 }
 const fileUrl: Part = {
-  ...fileBytes,
-  content: { $case: 'url', value: 'https://example.com/output.txt' },
+  url: 'https://example.com/output.txt',
+  filename: 'output.txt',
+  mediaType: 'text/plain',
 }
 
 const step = (number: number): StatusMore => ({ parts: [textPart(`step ${number}`)] })
 
 const steps = (count: number): Opening => ({
-  state: TaskState.TASK_STATE_WORKING,
+  state: 'working',
   more: step(1),
   work: async turn => {
-    for (let next = 2; next <= count; next++) turn.status(TaskState.TASK_STATE_WORKING, step(next))
+    for (let next = 2; next <= count; next++) turn.status('working', step(next))
     complete(turn)
   },
 })
@@ -72,7 +71,7 @@ const chunks = createOpening(async turn => {
 })
 
 const ask: Opening = {
-  state: TaskState.TASK_STATE_INPUT_REQUIRED,
+  state: 'input-required',
   more: { parts: [textPart('more input is needed')], run: { waits: 'input' } },
 }
 
@@ -90,7 +89,7 @@ const OPENINGS: readonly [prefix: string, opening: Opening][] = [
   ['tck-artifact-file', withArtifact(fileBytes)],
   ['tck-artifact-data', withArtifact(dataPart({ key: 'value', count: 42 }))],
   ['tck-complete-task', steps(1)],
-  ['tck-reject-task', { state: TaskState.TASK_STATE_REJECTED }],
+  ['tck-reject-task', { state: 'rejected' }],
   ['tck-stream-artifact-text', withArtifact(textPart('Streamed text content'))],
   ['tck-stream-artifact-file', withArtifact(fileBytes)],
   ['tck-stream-artifact-chunked', chunks],

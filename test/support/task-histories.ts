@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Answerer } from '../../coordinator/calls/tasks/delivery.ts'
-import { isFinal, TaskState } from '../../coordinator/calls/tasks/task-state.ts'
+import { isFinal } from '../../coordinator/calls/tasks/task-state.ts'
 import { createTasks, type Tasks } from '../../coordinator/calls/tasks/tasks.ts'
-import { findBrokenRow } from '../../coordinator/calls/tasks/transition.ts'
+import { findBrokenTransition } from '../../coordinator/calls/tasks/transition.ts'
 import type { Opening } from '../../coordinator/calls/tasks/turn.ts'
 import { LEASE_MS } from '../../coordinator/kernel/leases/ownership.ts'
 import { withChangeHook } from '../../coordinator/kernel/store/change-hook.ts'
@@ -125,10 +125,10 @@ class TaskHistories {
     const { accepted, done, cancelled } = this.#known
     const { status, history } = await tasks.get(taskId, HOME)
     const rows = await tasks.transitions(taskId)
-    const state = rows.at(-1)?.to_state
+    const state = rows.at(-1)?.toState
     const faults: string[] = []
-    if (findBrokenRow(rows) !== undefined) faults.push('its history is broken')
-    const isAtRest = isFinal(status?.state) || state === 'input-required'
+    if (findBrokenTransition(rows) !== undefined) faults.push('its history is broken')
+    const isAtRest = isFinal(status.state) || state === 'input-required'
     if (!isAtRest) faults.push(`it is stuck as ${state}`)
     if (cancelled.has(taskId) && state !== 'canceled') faults.push(`cancelled, and ${state}`)
     for (const [messageId, owner] of accepted)
@@ -140,7 +140,7 @@ class TaskHistories {
         const isKept = history.some(each => each.messageId === messageId)
         if (times === 1 && !isKept) faults.push(`${messageId} is not in the history`)
       }
-    return faults.map(fault => `${taskId}: ${fault} (${rows.map(row => row.to_state).join(' ')})`)
+    return faults.map(fault => `${taskId}: ${fault} (${rows.map(row => row.toState).join(' ')})`)
   }
 
   #now = (): number => Date.now() + this.#ahead
@@ -176,20 +176,20 @@ class TaskHistories {
   #answers(isDead: () => boolean): Answerer {
     return async ({ mail, run }) => {
       if (mail.kind !== 'message') return failed
-      const messageId = mail.sent?.message.messageId as string
-      return this.#turn(messageId, { ...run, ...mail.sent?.run }.input, isDead)
+      const messageId = mail.body?.message.messageId as string
+      return this.#turn(messageId, { ...run, ...mail.body?.run }.input, isDead)
     }
   }
 
   #turn(messageId: string, input: unknown, isDead: () => boolean): Opening {
     const { done } = this.#known
     return {
-      state: TaskState.TASK_STATE_WORKING,
+      state: 'working',
       work: async turn => {
         if (isDead() || turn.signal.aborted) return
         done.set(messageId, (done.get(messageId) ?? 0) + 1)
         await wait(this.#options.random() * 5)
-        if ((input as { last: boolean }).last) turn.status(TaskState.TASK_STATE_COMPLETED)
+        if ((input as { last: boolean }).last) turn.status('completed')
         else await requestInput(turn)
       },
     }
@@ -251,7 +251,7 @@ class TaskHistories {
     const task = await this.#pick()
       .tasks.cancel(taskId, 'home', 'key:key')
       .catch(() => undefined)
-    if (task?.status?.state === TaskState.TASK_STATE_CANCELED) this.#known.cancelled.add(taskId)
+    if (task?.status.state === 'canceled') this.#known.cancelled.add(taskId)
   }
 
   async #chaos(signal: AbortSignal): Promise<void> {

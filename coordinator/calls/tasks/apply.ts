@@ -1,26 +1,20 @@
-import type { Artifact, Message, StreamResponse, Task } from '@a2a-js/sdk'
-import { TaskState } from './task-state.ts'
+import type { Artifact, Message, Task, TaskEvent, TaskStatus } from './task.ts'
 
 /** Maximum number of messages kept per task; the oldest are dropped. */
 const MAX_HISTORY = 200
 
 /** Returns the task after one event, without changing its argument. */
-export const applyEvent = (task: Task, { payload }: StreamResponse): Task => {
-  switch (payload?.$case) {
-    case 'statusUpdate': {
-      const { status } = payload.value
-      const said = isProgress(task, status?.state) ? undefined : status?.message
+export const applyEvent = (task: Task, event: TaskEvent): Task => {
+  switch (event.kind) {
+    case 'task':
+      return event.task
+    case 'status': {
+      const { status } = event
+      const said = isProgress(task, status) ? undefined : status.message
       return { ...task, status, ...(said && { history: withMessage(task.history, said) }) }
     }
-    case 'artifactUpdate': {
-      const { artifact, append } = payload.value
-      if (artifact === undefined) return task
-      return { ...task, artifacts: withArtifact(task.artifacts, artifact, append) }
-    }
-    case 'task':
-      return payload.value
-    default:
-      return task
+    case 'artifact':
+      return { ...task, artifacts: withArtifact(task.artifacts, event.artifact, event.append) }
   }
 }
 
@@ -28,8 +22,8 @@ export const applyEvent = (task: Task, { payload }: StreamResponse): Task => {
  * True when a status only reports progress of a working task; progress is not part of the
  * conversation.
  */
-const isProgress = ({ status }: Task, state: TaskState | undefined): boolean =>
-  status?.state === TaskState.TASK_STATE_WORKING && state === TaskState.TASK_STATE_WORKING
+const isProgress = ({ status }: Task, { state }: TaskStatus): boolean =>
+  status.state === 'working' && state === 'working'
 
 /** Appends a message to the history unless it is already there. */
 export const withMessage = (history: readonly Message[], message: Message): Message[] =>

@@ -1,13 +1,13 @@
-import type { Task } from '@a2a-js/sdk'
 import { ShoalError } from '../../../shared/errors.ts'
 import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import { LEASE_MS } from '../../kernel/leases/ownership.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { Followers } from './followers.ts'
 import { postMail } from './mailbox.ts'
+import type { Task } from './task.ts'
 import type { TaskOwner } from './task-owner.ts'
 import { readTask } from './task-rows.ts'
-import { isFinal, TaskState } from './task-state.ts'
+import { isFinal } from './task-state.ts'
 import { ignoreElsewhere } from './turns.ts'
 
 /**
@@ -37,7 +37,7 @@ export const cancelTask = async (
 ): Promise<Task> => {
   const { ledger, owner } = parts
   const task = await readTask(ledger.read, taskId, tenantId)
-  if (isFinal(task.status?.state)) return requireCancelled(task)
+  if (isFinal(task.status.state)) return requireCancelled(task)
   try {
     await ignoreElsewhere(owner.turns.cancel(taskId, actor))
     await postCancel(parts, task, tenantId, actor)
@@ -46,10 +46,10 @@ export const cancelTask = async (
     throw faultFor(cause, taskId)
   }
   const after = await readTask(ledger.read, taskId, tenantId)
-  if (isFinal(after.status?.state)) return requireCancelled(after)
+  if (isFinal(after.status.state)) return requireCancelled(after)
   await waitForEnd(parts, task, tenantId)
   const last = await readTask(ledger.read, taskId, tenantId)
-  return isFinal(last.status?.state) ? requireCancelled(last) : last
+  return isFinal(last.status.state) ? requireCancelled(last) : last
 }
 
 /** Posts the cancellation, unless the task has ended. */
@@ -60,16 +60,16 @@ const postCancel = async (
   actor: string,
 ): Promise<void> => {
   const isOver = async (db: typeof ledger.read): Promise<boolean> =>
-    isFinal((await readTask(db, taskId, tenantId)).status?.state)
+    isFinal((await readTask(db, taskId, tenantId)).status.state)
   if (await isOver(ledger.read)) return
   await ledger.sealed.write(async trx => {
     if (await isOver(trx)) return
-    await postMail(trx, { taskId, tenantId, kind: 'cancel', actor }, now())
+    await postMail(trx, { taskId, tenantId, kind: 'cancel', actor, body: undefined }, now())
   })
 }
 
 const requireCancelled = (task: Task): Task => {
-  if (task.status?.state === TaskState.TASK_STATE_CANCELED) return task
+  if (task.status.state === 'canceled') return task
   throw new ShoalError('conflict', `task ${task.id} has come to its end`)
 }
 

@@ -1,14 +1,16 @@
 import { createHash } from 'node:crypto'
-import { Message } from '@a2a-js/sdk'
 import type { Kysely } from 'kysely'
+import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import { Message } from './task.ts'
+import { taskMessageTable } from './task-message.table.ts'
 
-/** Digest of a message, including the task and context it belongs to. */
+/** Digest of a message in its stored form, including the task and context it belongs to. */
 const digestOf = (message: Message): string =>
   createHash('sha256')
-    .update(JSON.stringify(Message.toJSON(message)))
+    .update(JSON.stringify(z.encode(Message, message)))
     .digest('hex')
 
 /**
@@ -26,7 +28,9 @@ export const findAcceptedTask = async (
     .where('key_id', '=', keyId)
     .where('message_id', '=', message.messageId)
     .executeTakeFirst()
-  if (found === undefined || found.digest === digestOf(message)) return found?.task_id
+  if (found === undefined) return undefined
+  const { digest, taskId } = taskMessageTable.read(found)
+  if (digest === digestOf(message)) return taskId
   throw new ShoalError('invalid_request', 'this messageId was used for another message', {
     param: 'message.messageId',
   })
@@ -45,12 +49,8 @@ export const claimMessage = async (
 ): Promise<string | undefined> => {
   const found = await findAcceptedTask(trx, keyId, message)
   if (found !== undefined) return found
-  const row = {
-    key_id: keyId,
-    message_id: message.messageId,
-    task_id: taskId,
-    digest: digestOf(message),
-  }
+  const { messageId } = message
+  const row = taskMessageTable.write({ keyId, messageId, taskId, digest: digestOf(message) })
   await trx.insertInto('task_messages').values(row).execute()
   return undefined
 }

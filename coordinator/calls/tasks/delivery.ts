@@ -1,12 +1,12 @@
-import type { Task } from '@a2a-js/sdk'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { ClaimTask } from './live.ts'
 import { TaskTakenError } from './live-store.ts'
 import { dropOne, type Mail, readMail } from './mailbox.ts'
 import { type Owning, takeTask } from './take-task.ts'
+import type { Task } from './task.ts'
 import { readTask } from './task-rows.ts'
 import type { TaskRun } from './task-run.ts'
-import { isFinal, TaskState } from './task-state.ts'
+import { isFinal, type TaskState } from './task-state.ts'
 import type { Opening } from './turn.ts'
 import { cancellationBy } from './turns.ts'
 
@@ -29,18 +29,17 @@ export const deriveOpening = async (
   answer: Answerer,
 ): Promise<Opening | undefined> => {
   const { mail, task } = delivery
-  const state = task.status?.state
+  const state = task.status.state
   if (isFinal(state)) return undefined
-  if (mail.kind === 'cancel')
-    return { state: TaskState.TASK_STATE_CANCELED, more: cancellationBy(mail.actor) }
+  if (mail.kind === 'cancel') return { state: 'canceled', more: cancellationBy(mail.actor) }
   return COUNTS_IN[mail.kind].includes(state) ? answer(delivery) : undefined
 }
 
 /** Task states in which each kind of mail starts a turn. */
-const COUNTS_IN: Record<Exclude<Mail['kind'], 'cancel'>, (TaskState | undefined)[]> = {
-  message: [TaskState.TASK_STATE_INPUT_REQUIRED],
-  decision: [TaskState.TASK_STATE_AUTH_REQUIRED],
-  resume: [TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING],
+const COUNTS_IN: Record<Exclude<Mail['kind'], 'cancel'>, TaskState[]> = {
+  message: ['input-required'],
+  decision: ['auth-required'],
+  resume: ['submitted', 'working'],
 }
 
 /**
@@ -68,4 +67,4 @@ export const hasSameStatus = (one: Task, other: Task): boolean =>
 
 /** Key that identifies a status; two statuses of the same millisecond differ in their messages. */
 const statusKey = ({ status }: Task): string =>
-  `${status?.state} ${status?.timestamp} ${status?.message?.messageId}`
+  `${status.state} ${status.timestamp} ${status.message?.messageId}`

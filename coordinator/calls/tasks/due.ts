@@ -2,8 +2,9 @@ import { type Kysely, type RawBuilder, sql } from 'kysely'
 import { isLeft, type OwnerQuery } from '../../kernel/leases/ownership.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import type { Mail } from './mailbox.ts'
+import { storedStates } from './task-rows.ts'
 
-const WORKING_STATES = ['TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING']
+const WORKING_STATES = storedStates('submitted', 'working')
 const AT_ONCE = 500
 
 /**
@@ -67,4 +68,4 @@ const isUnmailed = (kind: Mail['kind']): RawBuilder<boolean> =>
 const mailFor = (
   { task_id: taskId, tenant_id: tenantId }: { task_id: string; tenant_id: string },
   kind: Mail['kind'],
-): Mail => ({ taskId, tenantId, kind, actor: 'coordinator' })
+): Mail => ({ taskId, tenantId, kind, actor: 'coordinator', body: undefined })

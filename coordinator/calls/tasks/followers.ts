@@ -1,8 +1,8 @@
-import type { StreamResponse, Task } from '@a2a-js/sdk'
 import type { Ledger } from '../../kernel/store/store.ts'
 import { applyEvent } from './apply.ts'
 import { changesBetween } from './changes-between.ts'
 import { Subscription } from './subscription.ts'
+import type { Task, TaskEvent } from './task.ts'
 import { readTask, readUpdates, type Update } from './task-rows.ts'
 import { isFinal } from './task-state.ts'
 
@@ -21,7 +21,7 @@ export interface Followers {
    */
   add(told: Task, tenantId: string): { task: Task; events: Subscription }
   remove(taskId: string, events: Subscription): void
-  tell(task: Task, event: StreamResponse): void
+  tell(task: Task, event: TaskEvent): void
   fail(taskId: string, error: Error): void
   /** Reports what other processes have stored since the last report, for one task or for all. */
   look(taskId?: string): Promise<void>
@@ -62,7 +62,7 @@ export const createFollowers = ({ ledger, isRunning }: FollowerParts): Followers
     if (followed === undefined) return
     followed.task = task
     for (const reader of followed.readers) reader.push(event)
-    if (isFinal(task.status?.state)) end(task.id, reader => reader.close())
+    if (isFinal(task.status.state)) end(task.id, reader => reader.close())
   }
 
   const lookAt = async (taskId: string, followed: Followed): Promise<void> => {

@@ -1,18 +1,25 @@
 import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { TaskRun } from './task-run.ts'
-import type { TaskTransitionRow } from './task-transition.table.ts'
-import { FIRST, sealRow, type UnsealedTransition } from './transition.ts'
+import type { TaskState } from './task-state.ts'
+import { type TaskTransition, taskTransitionTable } from './task-transition.table.ts'
+import { FIRST, sealTransition, type UnsealedTransition } from './transition.ts'
 
 /** Change of state that is not yet part of the chain of its task. */
-export type TransitionFields = Omit<UnsealedTransition, 'task_id' | 'seq'>
+export type TransitionFields = Omit<UnsealedTransition, 'taskId' | 'seq'>
 
 /** Default actor of a task: its requester. */
 export const requesterOf = ({ keyId }: TaskRun): string =>
   keyId === undefined ? 'anonymous' : `key:${keyId}`
 
 /** States of a task with effects that the audit records beside the task's own history. */
-const AUDITED = ['auth-required', 'completed', 'failed', 'canceled', 'rejected']
+const AUDITED: readonly TaskState[] = [
+  'auth-required',
+  'completed',
+  'failed',
+  'canceled',
+  'rejected',
+]
 
 /**
  * Appends the next link to the chain of a task; for a task with effects, the audit records its
@@ -21,36 +28,36 @@ const AUDITED = ['auth-required', 'completed', 'failed', 'canceled', 'rejected']
 export const addTransition = async (
   trx: SealedTrx,
   run: TaskRun,
-  last: TaskTransitionRow | undefined,
+  last: TaskTransition | undefined,
   change: TransitionFields,
-): Promise<TaskTransitionRow> => {
-  const row = sealRow(
-    { task_id: run.taskId, seq: (last?.seq ?? 0) + 1, ...change },
+): Promise<TaskTransition> => {
+  const transition = sealTransition(
+    { taskId: run.taskId, seq: (last?.seq ?? 0) + 1, ...change },
     last?.hash ?? FIRST,
   )
-  await trx.insertInto('task_transitions').values(row).execute()
-  if (run.audited && AUDITED.includes(change.to_state)) await auditChange(trx, run, row)
-  return row
+  await trx.insertInto('task_transitions').values(taskTransitionTable.write(transition)).execute()
+  if (run.audited && AUDITED.includes(change.toState)) await auditChange(trx, run, transition)
+  return transition
 }
 
 const auditChange = async (
   trx: SealedTrx,
   run: TaskRun,
-  { at, actor, to_state, reason, seq, hash }: TaskTransitionRow,
+  { at, actor, toState, reason, seq, hash }: TaskTransition,
 ): Promise<void> => {
   await appendAudit(trx, {
     actor: actor === 'coordinator' ? requesterOf(run) : actor,
     requestId: run.requestId,
     at,
     tenant: run.tenantId,
-    action: `task.${to_state}`,
+    action: `task.${toState}`,
     subject: run.taskId,
-    outcome: to_state === 'rejected' ? 'refused' : 'done',
+    outcome: toState === 'rejected' ? 'refused' : 'done',
     details: {
       operation: run.operationId ?? null,
       transitions: seq,
       head: hash,
-      ...(reason === null ? {} : { reason }),
+      ...(reason === undefined ? {} : { reason }),
     },
   })
 }

@@ -7,7 +7,7 @@ import type { TaskChange, TaskHooks } from './task-hooks.ts'
 import { addRun, personOf, saveRun, saveTask } from './task-rows.ts'
 import type { TaskRun } from './task-run.ts'
 import { isFinal, isSettled } from './task-state.ts'
-import type { TaskTransitionRow } from './task-transition.table.ts'
+import type { TaskTransition } from './task-transition.table.ts'
 import { lastTransition } from './transition-rows.ts'
 
 /**
@@ -23,7 +23,7 @@ export interface TaskEntry extends TaskChange {
 
 /** Rows that the next change of the task builds on. */
 export interface StoredTail {
-  last: TaskTransitionRow | undefined
+  last: TaskTransition | undefined
   /** Person whose key requested the task. */
   person: string | undefined
 }
@@ -39,11 +39,11 @@ export const storeFirst = async (
   await addRun(trx, run, worker)
   const last = await addTransition(trx, run, undefined, {
     at: run.createdAt,
-    from_state: null,
-    to_state: 'submitted',
+    fromState: undefined,
+    toState: 'submitted',
     actor: requesterOf(run),
-    reason: null,
-    gate_request_id: null,
+    reason: undefined,
+    gateRequestId: undefined,
   })
   return { last, person: await personOf(trx, run) }
 }
@@ -70,7 +70,7 @@ export const storeBatch = async (
 ): Promise<StoredTail> => {
   let { last, person } = tail.last === undefined ? await readTail(trx, run) : tail
   const task = batch.at(-1)?.task as TaskChange['task']
-  const state = task.status?.state
+  const state = task.status.state
   if (!(await saveRun(trx, run, { worker, lets: isSettled(state) })))
     throw new TaskTakenError(run.taskId)
   await saveTask(trx, task, run.tenantId)

@@ -1,4 +1,3 @@
-import type { StreamResponse, Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Runtime, sleep, systemRuntime } from '../../../shared/runtime.ts'
@@ -10,9 +9,10 @@ import { type StoredTail, storeBatch, storeFirst, type TaskEntry } from './live-
 import type { Mail } from './mailbox.ts'
 import { agentMessage } from './parts.ts'
 import { TaskElsewhereError } from './take-task.ts'
+import type { Task, TaskEvent } from './task.ts'
 import type { TaskHooks } from './task-hooks.ts'
 import type { TaskRun } from './task-run.ts'
-import { isSettled, stateName, type TaskState } from './task-state.ts'
+import { isSettled, type TaskState } from './task-state.ts'
 import type { Opening, StatusMore, Turn } from './turn.ts'
 
 export interface LiveTaskParts {
@@ -22,7 +22,7 @@ export interface LiveTaskParts {
   addEvents: Events['addWithin']
   hooks: TaskHooks | undefined
   /** Runs for each event after it is stored. */
-  onEvent: (task: Task, event: StreamResponse, tenantId: string) => void
+  onEvent: (task: Task, event: TaskEvent, tenantId: string) => void
   /** Runs when a change cannot be stored now; storing is retried unless the task `isLost`. */
   onError: (taskId: string, error: Error) => void
   logger: Pick<Logger, 'warn'>
@@ -81,9 +81,7 @@ export class LiveTask {
       artifacts: task.artifacts,
       status: (state, more) => this.status(state, more),
       artifact: (artifact, { append = false, lastChunk = true } = {}) => {
-        const { id: taskId, contextId } = this.task
-        const value = { taskId, contextId, artifact, append, lastChunk, metadata: undefined }
-        this.#emit({ payload: { $case: 'artifactUpdate', value } })
+        this.#emit({ kind: 'artifact', artifact, append, lastChunk })
       },
     }
   }
@@ -95,17 +93,16 @@ export class LiveTask {
 
   /** Reports the new task to its followers. */
   announce(): void {
-    const event: StreamResponse = { payload: { $case: 'task', value: this.task } }
-    this.#parts.onEvent(this.task, event, this.run.tenantId)
+    this.#parts.onEvent(this.task, { kind: 'task', task: this.task }, this.run.tenantId)
   }
 
   /** Prepares the next turn: it continues with the call in the mail and no longer waits. */
-  prepare({ sent, actor }: Mail): void {
-    this.run = { ...this.run, ...sent?.run, waits: undefined, gateRequestId: undefined }
+  prepare({ body, actor }: Mail): void {
+    this.run = { ...this.run, ...body?.run, waits: undefined, gateRequestId: undefined }
     this.#actor = actor
-    if (sent === undefined) return
+    if (body === undefined) return
     const { id: taskId, contextId, history } = this.task
-    const own = { ...sent.message, taskId, contextId }
+    const own = { ...body.message, taskId, contextId }
     this.task = { ...this.task, history: withMessage(history, own) }
   }
 
@@ -117,24 +114,21 @@ export class LiveTask {
 
   status(state: TaskState, { parts, reason, run, actor }: StatusMore = {}): void {
     if (this.#isOver || this.isLost) return
-    const from = this.task.status?.state
-    const { id: taskId, contextId } = this.task
+    const { id: taskId, contextId, status: before } = this.task
     const { now } = this.#parts
     const message = parts && agentMessage(taskId, contextId, parts)
     const status = { state, message, timestamp: new Date(now()).toISOString() }
     this.run = { ...this.run, ...run }
     const change: TransitionFields = {
       at: now(),
-      from_state: from === undefined ? null : stateName(from),
-      to_state: stateName(state),
+      fromState: before.state,
+      toState: state,
       actor: actor ?? this.#actor,
-      reason: reason ?? null,
-      gate_request_id: this.run.gateRequestId ?? null,
+      reason,
+      gateRequestId: this.run.gateRequestId,
     }
     this.#actor = 'coordinator'
-    const value = { taskId, contextId, status, metadata: undefined }
-    const event: StreamResponse = { payload: { $case: 'statusUpdate', value } }
-    this.#emit(event, from === state ? undefined : change)
+    this.#emit({ kind: 'status', status }, before.state === state ? undefined : change)
     this.#isOver = isSettled(state)
   }
 
@@ -158,7 +152,7 @@ export class LiveTask {
     return Promise.race([this.waitForFlush(), this.#failure.promise])
   }
 
-  #emit(event: StreamResponse, change?: TransitionFields): void {
+  #emit(event: TaskEvent, change?: TransitionFields): void {
     if (this.#isOver || this.isLost) return
     this.task = applyEvent(this.task, event)
     this.#pending.push({ event, task: this.task, change })
@@ -210,7 +204,7 @@ export class LiveTask {
       const tail = this.#stored
       const stored = await storeBatch(trx, batch, { run, worker, hooks, tail })
       const drafts = batch.flatMap(({ change }) =>
-        change === undefined ? [] : [this.#eventOf(change.to_state, change, stored)],
+        change === undefined ? [] : [this.#eventOf(change.toState, change, stored)],
       )
       await addEvents(trx, drafts)
       return { batch, stored }
@@ -233,7 +227,7 @@ export class LiveTask {
       key_id: keyId ?? null,
       person_id: person ?? null,
       operation: operationId ?? null,
-      from: change?.from_state ?? null,
+      from: change?.fromState ?? null,
       reason: change?.reason ?? null,
     }
     return { type: `shoal.task.${state}`, data, subject: taskId }

@@ -1,27 +1,12 @@
-import { Message } from '@a2a-js/sdk'
 import type { Kysely, Transaction } from 'kysely'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { TaskMailRow } from './task-mail.table.ts'
-import type { TaskRun } from './task-run.ts'
+import { type TaskMail, taskMailTable } from './task-mail.table.ts'
 
 type Trx = Transaction<LedgerTables>
 
-/** Call and key of a message to a task; the next turn executes the call. */
-export type AskedRun = Pick<
-  TaskRun,
-  'operationId' | 'input' | 'cellId' | 'audited' | 'keyId' | 'requestId'
->
-
-export interface Mail {
-  taskId: string
-  tenantId: string
-  kind: TaskMailRow['kind']
-  actor: string
-  /** Message of mail of the kind `message`; otherwise undefined. */
-  sent?: { message: Message; run: AskedRun } | undefined
-}
+export type Mail = Omit<TaskMail, 'postedAt'>
 
 /**
  * Posts mail to the owner of a task. Returns false, and keeps the existing mail, when there already
@@ -30,7 +15,7 @@ export interface Mail {
 export const postMail = async (trx: SealedTrx, mail: Mail, at: number): Promise<boolean> => {
   const { numInsertedOrUpdatedRows: posted } = await trx
     .insertInto('task_mail')
-    .values(rowOf(mail, at))
+    .values(taskMailTable.write({ ...mail, postedAt: at }))
     .onConflict(clause => clause.columns(['task_id', 'kind']).doNothing())
     .executeTakeFirstOrThrow()
   await bumpRevision(trx, 'tasks')
@@ -45,7 +30,7 @@ export const readMail = async (db: Kysely<LedgerTables>, taskId: string): Promis
     .where('task_id', '=', taskId)
     .orderBy('kind')
     .execute()
-  return rows.map(mailOf)
+  return rows.map(taskMailTable.read)
 }
 
 export const dropMail = async (trx: Trx, taskId: string): Promise<void> => {
@@ -54,23 +39,4 @@ export const dropMail = async (trx: Trx, taskId: string): Promise<void> => {
 
 export const dropOne = async (trx: Trx, { taskId, kind }: Mail): Promise<void> => {
   await trx.deleteFrom('task_mail').where('task_id', '=', taskId).where('kind', '=', kind).execute()
-}
-
-const rowOf = ({ taskId, tenantId, kind, actor, sent }: Mail, at: number): TaskMailRow => ({
-  task_id: taskId,
-  kind,
-  tenant_id: tenantId,
-  actor,
-  body_json:
-    sent === undefined
-      ? null
-      : JSON.stringify({ message: Message.toJSON(sent.message), run: sent.run }),
-  posted_at: at,
-})
-
-const mailOf = (row: TaskMailRow): Mail => {
-  const { task_id: taskId, tenant_id: tenantId, kind, actor, body_json } = row
-  if (body_json === null) return { taskId, tenantId, kind, actor }
-  const { message, run } = JSON.parse(body_json) as { message: unknown; run: AskedRun }
-  return { taskId, tenantId, kind, actor, sent: { message: Message.fromJSON(message), run } }
 }

@@ -1,7 +1,6 @@
-import type { Message, Task } from '@a2a-js/sdk'
 import { newId } from '../../../shared/ids.ts'
+import type { Message, Task } from './task.ts'
 import type { TaskRun } from './task-run.ts'
-import { TaskState } from './task-state.ts'
 import type { TurnWork } from './turn.ts'
 
 export interface NewTask {
@@ -23,11 +22,7 @@ export const firstTask = (
 ): { task: Task; run: TaskRun } => {
   const taskId = newId('task', at)
   const contextId = joined ?? newId('ctx', at)
-  const status = {
-    state: TaskState.TASK_STATE_SUBMITTED,
-    message: undefined,
-    timestamp: new Date(at).toISOString(),
-  }
+  const status = { state: 'submitted' as const, timestamp: new Date(at).toISOString() }
   const history = message === undefined ? [] : [{ ...message, taskId, contextId }]
   return {
     task: { id: taskId, contextId, status, artifacts: [], history, metadata },

@@ -10,7 +10,6 @@ import type { PipelineViews } from '../invoke/call-context.ts'
 import { gateWait } from '../invoke/gate-wait.ts'
 import type { Pipeline } from '../invoke/invoke.ts'
 import { artifactOf, dataPart, textPart } from './parts.ts'
-import { TaskState } from './task-state.ts'
 import type { Opening, Turn } from './turn.ts'
 
 export interface OperationRequest {
@@ -34,13 +33,12 @@ export const createOpening = (
   perform: Pipeline['perform'],
   ask: OperationRequest,
 ): Opening => ({
-  state: TaskState.TASK_STATE_WORKING,
+  state: 'working',
   more: { run: runFactsOf(ask) },
   work: async turn => {
     const { operation, input, caller } = ask
     const progress = (progress: Progress): void => {
-      if (!turn.signal.aborted)
-        turn.status(TaskState.TASK_STATE_WORKING, { parts: [dataPart({ progress })] })
+      if (!turn.signal.aborted) turn.status('working', { parts: [dataPart({ progress })] })
     }
     let answer: unknown
     try {
@@ -64,8 +62,8 @@ const complete = (turn: Turn, operation: Operation, output: unknown): void => {
   // one artifact for each result: a resumed task has more than one
   turn.artifact(artifactOf('result', [dataPart(output)], { skill: operation.id }))
   const { kind, value } = judgeAnswer(output, operation.success)
-  if (kind !== 'failed' && kind !== 'unknown') turn.status(TaskState.TASK_STATE_COMPLETED)
-  else turn.status(TaskState.TASK_STATE_FAILED, { reason: `${operation.id} is ${value}` })
+  if (kind !== 'failed' && kind !== 'unknown') turn.status('completed')
+  else turn.status('failed', { reason: `${operation.id} is ${value}` })
 }
 
 const wait = async (
@@ -75,7 +73,7 @@ const wait = async (
   { tenantId = '' }: TaskCaller,
 ): Promise<void> => {
   const gate = gateWait(await views.gates.get(requestId, { tenantId }), views)
-  turn.status(TaskState.TASK_STATE_AUTH_REQUIRED, {
+  turn.status('auth-required', {
     reason: `waits at ${gate.gate_id}`,
     run: { waits: 'gate', gateRequestId: requestId },
     parts: [textPart(`people decide at ${gate.gate_id}: ${gate.summary}`), dataPart({ gate })],
@@ -95,7 +93,7 @@ const refuse = (turn: Turn, operation: Operation, input: object, thrown: unknown
     return
   }
   const denied = thrown.code === 'forbidden'
-  turn.status(denied ? TaskState.TASK_STATE_REJECTED : TaskState.TASK_STATE_FAILED, {
+  turn.status(denied ? 'rejected' : 'failed', {
     reason: thrown.code,
     parts: [textPart(thrown.message), dataPart(errorBody(thrown))],
   })
@@ -106,7 +104,7 @@ export const questionFor = (
   operation: Pick<Operation, 'id'>,
   missing: { names: string[]; schema: object },
 ): Opening => ({
-  state: TaskState.TASK_STATE_INPUT_REQUIRED,
+  state: 'input-required',
   more: {
     reason: `missing: ${missing.names.join(', ')}`,
     run: { waits: 'input' },

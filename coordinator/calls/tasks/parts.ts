@@ -1,18 +1,11 @@
-import { type Artifact, type Message, type Part, Role } from '@a2a-js/sdk'
 import { randomId } from '../../../shared/ids.ts'
+import type { Artifact, Message, Part } from './task.ts'
 
-const bare = { filename: '', metadata: undefined }
-
-export const textPart = (value: string): Part => ({
-  ...bare,
-  content: { $case: 'text', value },
-  mediaType: 'text/plain',
-})
+export const textPart = (text: string): Part => ({ text, mediaType: 'text/plain' })
 
 /** Part with any value that JSON can represent. */
 export const dataPart = (value: unknown): Part => ({
-  ...bare,
-  content: { $case: 'data', value: JSON.parse(JSON.stringify(value)) },
+  data: JSON.parse(JSON.stringify(value)),
   mediaType: 'application/json',
 })
 
@@ -21,18 +14,12 @@ export const agentMessage = (taskId: string, contextId: string, parts: Part[]): 
   messageId: randomId(),
   taskId,
   contextId,
-  role: Role.ROLE_AGENT,
+  role: 'agent',
   parts,
-  metadata: undefined,
-  extensions: [],
-  referenceTaskIds: [],
 })
 
-export const artifactOf = (name: string, parts: Part[], metadata?: object): Artifact => ({
-  artifactId: randomId(),
-  name,
-  description: '',
-  parts,
-  metadata: metadata as Artifact['metadata'],
-  extensions: [],
-})
+export const artifactOf = (
+  name: string,
+  parts: Part[],
+  metadata?: Artifact['metadata'],
+): Artifact => ({ artifactId: randomId(), name, parts, metadata })

@@ -1,12 +1,12 @@
-import type { Message, Task } from '@a2a-js/sdk'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import { claimMessage } from './claim.ts'
 import { hasSameStatus } from './delivery.ts'
-import { type AskedRun, postMail, readMail } from './mailbox.ts'
+import { postMail, readMail } from './mailbox.ts'
+import type { Message, Task } from './task.ts'
+import type { RequestedRun } from './task-mail.table.ts'
 import type { StartedTask, TaskOwner } from './task-owner.ts'
 import { readTask } from './task-rows.ts'
-import { TaskState } from './task-state.ts'
 import type { Opening } from './turn.ts'
 
 /** Message to a task that waits for input. */
@@ -15,7 +15,7 @@ export interface SentMessage {
   /** Actor in the form `key:…`. */
   actor: string
   /** Call that the message requests of the task. */
-  run: AskedRun
+  run: RequestedRun
   /** Opening of its turn, as this process derived it from the call. */
   opening: Opening
 }
@@ -42,7 +42,7 @@ export const sendTaskMessage = async (
     const taken = run.keyId && (await claimMessage(trx, run.keyId, message, taskId))
     if (taken) return taken
     await requireWaiting(trx, seen, tenantId)
-    const mail = { taskId, tenantId, kind: 'message', actor, sent: { message, run } } as const
+    const mail = { taskId, tenantId, kind: 'message', actor, body: { message, run } } as const
     await postMail(trx, mail, now())
     return undefined
   })
@@ -55,7 +55,7 @@ const requireWaiting = async (trx: SealedTrx, seen: Task, tenantId: string): Pro
   const task = await readTask(trx, seen.id, tenantId)
   const mail = await readMail(trx, seen.id)
   const isAlone = mail.every(({ kind }) => kind !== 'message' && kind !== 'cancel')
-  const isWaiting = task.status?.state === TaskState.TASK_STATE_INPUT_REQUIRED
+  const isWaiting = task.status.state === 'input-required'
   if (!isWaiting || !isAlone || !hasSameStatus(task, seen))
     throw new ShoalError('conflict', `task ${seen.id} takes no message while it is at work`)
 }

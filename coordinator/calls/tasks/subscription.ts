@@ -1,13 +1,13 @@
-import type { StreamResponse } from '@a2a-js/sdk'
+import type { TaskEvent } from './task.ts'
 
 /** Events of one task for one reader, in order, until closed or failed. */
 export class Subscription {
-  readonly #events: StreamResponse[] = []
+  readonly #events: TaskEvent[] = []
   #wake: (() => void) | undefined
   #closed = false
   #error: Error | undefined
 
-  push(event: StreamResponse): void {
+  push(event: TaskEvent): void {
     if (this.#closed) return
     this.#events.push(event)
     this.#wake?.()
@@ -25,7 +25,7 @@ export class Subscription {
   }
 
   /** Returns the next event; undefined at the end. Throws the error of a failed subscription. */
-  async next(): Promise<StreamResponse | undefined> {
+  async next(): Promise<TaskEvent | undefined> {
     for (;;) {
       const event = this.#events.shift()
       if (event !== undefined) return event

@@ -8,7 +8,7 @@ import type { Answerer, Delivery } from './delivery.ts'
 import type { OperationRequest } from './operation-work.ts'
 import { dataPart, textPart } from './parts.ts'
 import type { TaskRun } from './task-run.ts'
-import { TaskState } from './task-state.ts'
+import type { TaskState } from './task-state.ts'
 import type { Opening } from './turn.ts'
 
 interface TaskAnswerParts {
@@ -49,9 +49,9 @@ export const taskAnswers = ({ views, operations, open }: TaskAnswerParts): Answe
    * question again.
    */
   const answerMessage = async ({ run, task, mail }: Delivery): Promise<Opening> => {
-    const asked = { ...run, ...mail.sent?.run }
+    const asked = { ...run, ...mail.body?.run }
     return asked.operationId === undefined
-      ? repeatQuestion(task.status?.message?.parts)
+      ? repeatQuestion(task.status.message?.parts)
       : callAgain(asked)
   }
 
@@ -66,16 +66,12 @@ export const taskAnswers = ({ views, operations, open }: TaskAnswerParts): Answe
 }
 
 const repeatQuestion = (parts: NonNullable<Opening['more']>['parts'] = []): Opening => ({
-  state: TaskState.TASK_STATE_INPUT_REQUIRED,
+  state: 'input-required',
   more: { parts, reason: 'not certain which skill is meant', run: { waits: 'input' } },
 })
 
 /** A turn that only ends the task. */
-const endWith = (
-  reason: string,
-  text: string,
-  state: TaskState = TaskState.TASK_STATE_REJECTED,
-): Opening => ({
+const endWith = (reason: string, text: string, state: TaskState = 'rejected'): Opening => ({
   state,
   more: {
     reason,
@@ -87,11 +83,11 @@ const endWithoutSecrets = (names: readonly string[]): Opening =>
   endWith(
     'secret_gone',
     `the call cannot be made again, because ${names.join(', ')} is secret and was not stored; send the request again`,
-    TaskState.TASK_STATE_FAILED,
+    'failed',
   )
 
 const CUT_OFF = endWith(
   'coordinator_restarted',
   'the coordinator was restarted while the task was at work',
-  TaskState.TASK_STATE_FAILED,
+  'failed',
 )

@@ -1,10 +1,10 @@
-import type { StreamResponse, Task } from '@a2a-js/sdk'
 import type { SealedTrx } from '../../kernel/store/store.ts'
+import type { Task, TaskEvent } from './task.ts'
 import type { TaskRun } from './task-run.ts'
 
 /** One event of a task, and the task after it. */
 export interface TaskChange {
-  event: StreamResponse
+  event: TaskEvent
   task: Task
 }
 

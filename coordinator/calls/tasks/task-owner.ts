@@ -157,7 +157,7 @@ export class TaskOwner {
   async #deriveOpening(delivery: Delivery, known?: KnownOpening): Promise<Opening | undefined> {
     const { mail } = delivery
     if (mail.kind !== 'cancel') this.turns.requireRoom(mail.tenantId)
-    const isKnown = known !== undefined && mail.sent?.message.messageId === known.messageId
+    const isKnown = known !== undefined && mail.body?.message.messageId === known.messageId
     return deriveOpening(delivery, isKnown ? async () => known.opening : this.#answer)
   }
 

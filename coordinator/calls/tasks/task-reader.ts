@@ -1,4 +1,4 @@
-import { type KyselyPlugin, QueryNode, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 
 /**
  * Reader of tasks. A task is visible to the key that created it, to every key of the same person,
@@ -29,18 +29,12 @@ export const seesAsked = (
   (asked.personId !== undefined && asked.personId === personId) ||
   (asked.operationId !== undefined && operationIds.includes(asked.operationId))
 
-/** Restricts every read of `a2a_tasks` to the tasks that this reader may see. */
-export const createReaderPlugin = ({ keyId, personId, operationIds }: TaskReader): KyselyPlugin => {
-  const isSeen = sql`exists (
+/** Condition on a row of `a2a_tasks`: this reader may see the task. */
+export const isSeenBy = ({ keyId, personId, operationIds }: TaskReader): RawBuilder<boolean> =>
+  sql`exists (
     select 1 from task_runs left join keys on keys.id = task_runs.key_id
     where task_runs.task_id = a2a_tasks.id and (
       task_runs.key_id is not distinct from ${keyId ?? null}
       or keys.person_id = ${personId ?? null}
       or ${operationIds.length === 0 ? sql`1 = 0` : sql`task_runs.operation_id in (${sql.join(operationIds)})`}
-    ))`.toOperationNode()
-  return {
-    transformQuery: ({ node }) =>
-      node.kind === 'SelectQueryNode' ? QueryNode.cloneWithWhere(node, isSeen) : node,
-    transformResult: async ({ result }) => result,
-  }
-}
+    ))`

@@ -1,55 +1,85 @@
-import {
-  type ListTasksRequest,
-  type ListTasksResponse,
-  type Task,
-  type TaskStatus,
-  taskStateFromJSON,
-} from '@a2a-js/sdk'
-import { ServerCallContext } from '@a2a-js/sdk/server'
-import { DatabaseTaskStore } from '@a2a-js/sdk/server/database'
 import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { iso } from '../../../shared/time.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import { createReaderPlugin, type TaskReader } from './task-reader.ts'
+import { a2aTaskTable, type TaskRow } from './a2a-task.table.ts'
+import type { Task, TaskStatus } from './task.ts'
+import { isSeenBy, type TaskReader } from './task-reader.ts'
 import { rowOfRun, type TaskRun, toTaskRun } from './task-run.ts'
+import type { TaskState } from './task-state.ts'
 
 type Reader = Kysely<LedgerTables>
 type Trx = SealedTrx
 
-/** Owner of every task in the A2A store; visibility within a tenant is decided by `TaskReader`. */
+/** Owner of every row of a task; visibility within a tenant is decided by `TaskReader`. */
 export const OWNER = 'tenant'
 
-/** Call context for the stores of the A2A library, which need only the tenant. */
-export const storeContext = (tenant: string, requestedVersion = '1.0'): ServerCallContext =>
-  new ServerCallContext({ tenant, requestedVersion })
+/** Version of the form in which rows of tasks and of their webhooks are stored. */
+export const FORM = '1.0'
 
-const storeOn = (db: Reader): DatabaseTaskStore<LedgerTables> =>
-  new DatabaseTaskStore(db, { tableName: 'a2a_tasks', ownerResolver: () => OWNER })
+export const saveTask = async (trx: Trx, task: Task, tenantId: string): Promise<void> => {
+  const { status } = task
+  const { tenant, owner, id, ...facts } = a2aTaskTable.write({
+    ...task,
+    metadata: task.metadata,
+    tenant: tenantId,
+    owner: OWNER,
+    statusLastUpdated: Date.parse(status.timestamp),
+    statusState: status.state,
+    protocolVersion: FORM,
+  })
+  await trx
+    .insertInto('a2a_tasks')
+    .values({ tenant, owner, id, ...facts })
+    .onConflict(clause => clause.columns(['tenant', 'owner', 'id']).doUpdateSet(facts))
+    .execute()
+}
 
-export const saveTask = (trx: Trx, task: Task, tenantId: string): Promise<void> =>
-  storeOn(trx).save(task, storeContext(tenantId))
+/** The task of a row; artifacts and history that were not selected are empty. */
+export const toTask = ({
+  id,
+  contextId,
+  status,
+  artifacts = [],
+  history = [],
+  metadata,
+}: Pick<TaskRow, 'id' | 'contextId' | 'status' | 'artifacts' | 'history' | 'metadata'>): Task => ({
+  id,
+  contextId,
+  status,
+  artifacts,
+  history,
+  metadata,
+})
+
+/** Reads a task of a tenant; with a reader, only one that the reader may see. */
+const findTask = async (
+  db: Reader,
+  id: string,
+  tenantId: string,
+  reader?: TaskReader,
+): Promise<Task> => {
+  const query = db
+    .selectFrom('a2a_tasks')
+    .selectAll()
+    .where('tenant', '=', tenantId)
+    .where('owner', '=', OWNER)
+    .where('id', '=', id)
+  const row = await (reader ? query.where(isSeenBy(reader)) : query).executeTakeFirst()
+  if (row === undefined) throw new ShoalError('not_found', `no task ${id}`)
+  return toTask(a2aTaskTable.read(row))
+}
 
 /**
  * Throws `not_found`, with the same message for a task of another tenant and for an unknown one.
  */
-export const readTask = async (db: Reader, id: string, tenantId: string): Promise<Task> => {
-  const task = await storeOn(db).load(id, storeContext(tenantId))
-  if (task === undefined) throw new ShoalError('not_found', `no task ${id}`)
-  return task
-}
+export const readTask = (db: Reader, id: string, tenantId: string): Promise<Task> =>
+  findTask(db, id, tenantId)
 
 /** Reads a task as `readTask` does; throws `not_found` also when the reader may not see it. */
 export const readSeen = (db: Reader, id: string, reader: TaskReader): Promise<Task> =>
-  readTask(db.withPlugin(createReaderPlugin(reader)), id, reader.tenantId)
-
-export const listTasks = (
-  db: Reader,
-  request: ListTasksRequest,
-  reader: TaskReader,
-): Promise<ListTasksResponse> =>
-  storeOn(db.withPlugin(createReaderPlugin(reader))).list(request, storeContext(reader.tenantId))
+  findTask(db, id, reader.tenantId, reader)
 
 export type Update = Pick<TaskStatus, 'state' | 'timestamp'>
 
@@ -73,9 +103,9 @@ export const readUpdates = async (
     )
     .execute()
   return new Map(
-    rows.map(({ id, status_state, status_last_updated }) => {
-      const timestamp = iso(Number(status_last_updated))
-      return [id, { state: taskStateFromJSON(status_state), timestamp }]
+    rows.map(row => {
+      const { id, statusState, statusLastUpdated } = a2aTaskTable.readSome(row)
+      return [id, { state: statusState, timestamp: iso(statusLastUpdated) }]
     }),
   )
 }
@@ -138,8 +168,12 @@ export const readRuns = async (
   return new Map(rows.map(row => [row.task_id, toTaskRun(row)]))
 }
 
+/** States as they are stored, for a condition. */
+export const storedStates = (...states: TaskState[]): (string | null)[] =>
+  states.map(a2aTaskTable.columns.status_state.write)
+
 /** States in which a task continues without its caller; such tasks are not purged. */
-const MOVING_STATES = ['SUBMITTED', 'WORKING', 'AUTH_REQUIRED'].map(name => `TASK_STATE_${name}`)
+const MOVING_STATES = storedStates('submitted', 'working', 'auth-required')
 
 /**
  * Deletes tasks that ended before `before`, or have waited for their caller since then, with all

@@ -1,13 +1,35 @@
-import { TaskState } from '@a2a-js/sdk'
+import * as z from 'zod'
 
-export { TaskState }
+/** States of a task: the words of the coordinator's own APIs, and those of its stored rows. */
+const STORED_STATES = {
+  submitted: 'TASK_STATE_SUBMITTED',
+  working: 'TASK_STATE_WORKING',
+  completed: 'TASK_STATE_COMPLETED',
+  failed: 'TASK_STATE_FAILED',
+  canceled: 'TASK_STATE_CANCELED',
+  'input-required': 'TASK_STATE_INPUT_REQUIRED',
+  rejected: 'TASK_STATE_REJECTED',
+  'auth-required': 'TASK_STATE_AUTH_REQUIRED',
+} as const
 
-const FINAL: readonly TaskState[] = [
-  TaskState.TASK_STATE_COMPLETED,
-  TaskState.TASK_STATE_FAILED,
-  TaskState.TASK_STATE_CANCELED,
-  TaskState.TASK_STATE_REJECTED,
-]
+export type TaskState = keyof typeof STORED_STATES
+type StoredState = (typeof STORED_STATES)[TaskState]
+
+export const TASK_STATES = Object.keys(STORED_STATES) as [TaskState, ...TaskState[]]
+
+const BY_STORED = new Map(TASK_STATES.map(state => [STORED_STATES[state], state]))
+
+/** State of a stored row, which has the word of A2A 1.0. */
+export const StoredTaskState = z.codec(
+  z.enum(Object.values(STORED_STATES) as [StoredState, ...StoredState[]]),
+  z.enum(TASK_STATES),
+  {
+    decode: stored => BY_STORED.get(stored) as TaskState,
+    encode: state => STORED_STATES[state],
+  },
+)
+
+const FINAL: readonly TaskState[] = ['completed', 'failed', 'canceled', 'rejected']
 
 /** True when no other state can follow. */
 export const isFinal = (state: TaskState | undefined): boolean =>
@@ -15,32 +37,4 @@ export const isFinal = (state: TaskState | undefined): boolean =>
 
 /** True when the task has ended or needs an action of the client before it continues. */
 export const isSettled = (state: TaskState | undefined): boolean =>
-  isFinal(state) ||
-  state === TaskState.TASK_STATE_INPUT_REQUIRED ||
-  state === TaskState.TASK_STATE_AUTH_REQUIRED
-
-/** State names in the coordinator's own APIs: those of A2A 0.3. */
-const NAMES = {
-  [TaskState.TASK_STATE_SUBMITTED]: 'submitted',
-  [TaskState.TASK_STATE_WORKING]: 'working',
-  [TaskState.TASK_STATE_COMPLETED]: 'completed',
-  [TaskState.TASK_STATE_FAILED]: 'failed',
-  [TaskState.TASK_STATE_CANCELED]: 'canceled',
-  [TaskState.TASK_STATE_INPUT_REQUIRED]: 'input-required',
-  [TaskState.TASK_STATE_REJECTED]: 'rejected',
-  [TaskState.TASK_STATE_AUTH_REQUIRED]: 'auth-required',
-} as const
-type Named = keyof typeof NAMES
-
-type StateName = (typeof NAMES)[Named]
-export const STATE_NAMES = Object.values(NAMES) as [StateName, ...StateName[]]
-
-/** Throws TypeError for a state that the coordinator's tasks never have. */
-export const stateName = (state: TaskState | undefined): StateName => {
-  const name = state === undefined ? undefined : NAMES[state as Named]
-  if (name === undefined) throw new TypeError(`no name for task state ${state}`)
-  return name
-}
-
-export const toTaskState = (name: StateName): TaskState =>
-  Number(Object.entries(NAMES).find(([, each]) => each === name)?.[0]) as TaskState
+  isFinal(state) || state === 'input-required' || state === 'auth-required'

@@ -1,5 +1,6 @@
-import { integer, optional, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { integer, oneOf, optional, text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { TASK_STATES } from './task-state.ts'
 
 /** One change of a task's state; `hash` covers the row and the hash of the one before. */
 export const taskTransitionTable = defineTable('task_transitions', {
@@ -7,8 +8,8 @@ export const taskTransitionTable = defineTable('task_transitions', {
     task_id: text(),
     seq: integer(),
     at: time(),
-    from_state: optional(text()),
-    to_state: text(),
+    from_state: optional(oneOf(TASK_STATES)),
+    to_state: oneOf(TASK_STATES),
     actor: text(),
     reason: optional(text()),
     gate_request_id: optional(text()),
@@ -18,7 +19,7 @@ export const taskTransitionTable = defineTable('task_transitions', {
   key: ['task_id', 'seq'],
 })
 
-export type TaskTransitionRow = RowOf<typeof taskTransitionTable>
+export type TaskTransition = EntityOf<typeof taskTransitionTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

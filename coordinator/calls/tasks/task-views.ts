@@ -1,10 +1,7 @@
-import type {
-  ListTasksRequest,
-  ListTasksResponse,
-  Task,
-  TaskPushNotificationConfig,
-} from '@a2a-js/sdk'
 import type { TaskCaller } from '../../kernel/declaration/context.ts'
+import type { Task } from './task.ts'
+import type { TaskPage, TaskPageRequest } from './task-pages.ts'
+import type { TaskWebhook } from './task-webhook.ts'
 import type { Tasks } from './tasks.ts'
 
 export interface TaskViews {
@@ -14,7 +11,7 @@ export interface TaskViews {
 /** Tasks that the caller sees. */
 interface SeenTasks extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
   get(taskId: string, by: TaskCaller): Promise<Task>
-  list(request: ListTasksRequest, by: TaskCaller): Promise<ListTasksResponse>
+  list(request: TaskPageRequest, by: TaskCaller): Promise<TaskPage>
   cancel(taskId: string, by: TaskCaller): Promise<Task>
   hooks: TaskHookRegistry
 }
@@ -23,12 +20,12 @@ interface SeenTasks extends Pick<Tasks, 'run' | 'runs' | 'transitions'> {
 interface TaskHookRegistry {
   /** Throws `invalid_request` for an address that is not sent to, and for one hook too many. */
   save(
-    taskId: string,
     tenantId: string,
-    hook: TaskPushNotificationConfig,
+    /** `id` is empty for a new one. */
+    hook: TaskWebhook,
     version: '1.0',
     keyId: string,
-  ): Promise<TaskPushNotificationConfig>
-  list(taskId: string, tenantId: string): Promise<TaskPushNotificationConfig[]>
+  ): Promise<TaskWebhook>
+  list(taskId: string, tenantId: string): Promise<TaskWebhook[]>
   remove(taskId: string, tenantId: string, hookId: string): Promise<void>
 }

@@ -1,4 +1,3 @@
-import type { ListTasksRequest, ListTasksResponse, Message, Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
 import type { Runtime } from '../../../shared/runtime.ts'
 import type { Events } from '../../kernel/events/bus.ts'
@@ -10,13 +9,21 @@ import { createFollowers } from './followers.ts'
 import { lookForMail } from './looking.ts'
 import { type SentMessage, sendTaskMessage } from './sending.ts'
 import type { Subscription } from './subscription.ts'
+import type { Message, Task } from './task.ts'
 import type { TaskHooks } from './task-hooks.ts'
 import { type StartedTask, TaskOwner } from './task-owner.ts'
+import {
+  countTasks,
+  listTasks,
+  type TaskFilter,
+  type TaskPage,
+  type TaskPageRequest,
+} from './task-pages.ts'
 import type { TaskReader } from './task-reader.ts'
-import { dropEnded, listTasks, readRun, readRuns, readSeen } from './task-rows.ts'
+import { dropEnded, readRun, readRuns, readSeen } from './task-rows.ts'
 import type { TaskRun } from './task-run.ts'
 import { isFinal } from './task-state.ts'
-import type { TaskTransitionRow } from './task-transition.table.ts'
+import type { TaskTransition } from './task-transition.table.ts'
 import { readNewest, readTransitions } from './transition-rows.ts'
 import type { Turns } from './turns.ts'
 
@@ -53,19 +60,17 @@ export interface Tasks extends Pick<TaskOwner, 'begin' | 'serve'>, Pick<Turns, '
   run(taskId: string): Promise<TaskRun>
   /** Runs of several tasks by task id. */
   runs(taskIds: readonly string[]): Promise<Map<string, TaskRun>>
-  list(request: ListTasksRequest, reader: TaskReader): Promise<ListTasksResponse>
+  list(request: TaskPageRequest, reader: TaskReader): Promise<TaskPage>
+  count(filter: TaskFilter, reader: TaskReader): Promise<number>
   /** Returns the current task and a subscription to all later events. */
   follow(taskId: string, reader: TaskReader): Promise<{ task: Task; events: Subscription }>
   unfollow(taskId: string, events: Subscription): void
-  transitions(
-    taskId: string,
-    page?: { after?: number; limit?: number },
-  ): Promise<TaskTransitionRow[]>
+  transitions(taskId: string, page?: { after?: number; limit?: number }): Promise<TaskTransition[]>
   /** Newest transitions of each task, at most `limit` per task, oldest first. */
   newestTransitions(
     taskIds: readonly string[],
     limit: number,
-  ): Promise<Map<string, TaskTransitionRow[]>>
+  ): Promise<Map<string, TaskTransition[]>>
   /** Acts on mail that other processes have posted for tasks that run here. */
   deliverPosted(): Promise<void>
   /** Deletes tasks that ended before this time; returns the number deleted. */
@@ -123,7 +128,7 @@ export const createTasks = (parts: TaskParts): Tasks => {
     const followed = followers.add(told ?? stored, reader.tenantId)
     const { events } = followed
     const task = structuredClone(told ?? followed.task)
-    if (isFinal(task.status?.state)) followers.remove(taskId, events)
+    if (isFinal(task.status.state)) followers.remove(taskId, events)
     // the task may have changed since it was read
     else if (told === undefined) await followers.look()
     return { task, events }
@@ -152,6 +157,7 @@ export const createTasks = (parts: TaskParts): Tasks => {
     run: taskId => readRun(ledger.read, taskId),
     runs: taskIds => readRuns(ledger.read, taskIds),
     list: (request, reader) => listTasks(ledger.read, request, reader),
+    count: (filter, reader) => countTasks(ledger.read, filter, reader),
     transitions: (taskId, page) => readTransitions(ledger.read, taskId, page),
     newestTransitions: (taskIds, limit) => readNewest(ledger.read, taskIds, limit),
     drop: (before, { free } = ledger) => free.write(trx => dropEnded(trx, before, DROPPED_AT_ONCE)),

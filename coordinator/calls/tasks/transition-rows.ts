@@ -1,15 +1,15 @@
 import { type Kysely, sql, type Transaction } from 'kysely'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { TaskTransitionRow } from './task-transition.table.ts'
+import { type TaskTransition, taskTransitionTable } from './task-transition.table.ts'
 
 type Reader = Kysely<LedgerTables> | Transaction<LedgerTables>
 
-export const readTransitions = (
+export const readTransitions = async (
   db: Reader,
   taskId: string,
   { after = 0, limit = 1000 }: { after?: number; limit?: number } = {},
-): Promise<TaskTransitionRow[]> =>
-  db
+): Promise<TaskTransition[]> => {
+  const rows = await db
     .selectFrom('task_transitions')
     .selectAll()
     .where('task_id', '=', taskId)
@@ -17,25 +17,29 @@ export const readTransitions = (
     .orderBy('seq')
     .limit(limit)
     .execute()
+  return rows.map(taskTransitionTable.read)
+}
 
-export const lastTransition = (
+export const lastTransition = async (
   db: Reader,
   taskId: string,
-): Promise<TaskTransitionRow | undefined> =>
-  db
+): Promise<TaskTransition | undefined> => {
+  const row = await db
     .selectFrom('task_transitions')
     .selectAll()
     .where('task_id', '=', taskId)
     .orderBy('seq', 'desc')
     .limit(1)
     .executeTakeFirst()
+  return row && taskTransitionTable.read(row)
+}
 
-/** Returns the newest rows of each task, at most `limit` per task, oldest first. */
+/** Returns the newest transitions of each task, at most `limit` per task, oldest first. */
 export const readNewest = async (
   db: Reader,
   taskIds: readonly string[],
   limit: number,
-): Promise<Map<string, TaskTransitionRow[]>> => {
+): Promise<Map<string, TaskTransition[]>> => {
   const rows = await db
     .selectFrom('task_transitions')
     .selectAll()
@@ -49,5 +53,5 @@ export const readNewest = async (
     .orderBy('task_id')
     .orderBy('seq')
     .execute()
-  return Map.groupBy(rows, row => row.task_id)
+  return Map.groupBy(rows.map(taskTransitionTable.read), ({ taskId }) => taskId)
 }

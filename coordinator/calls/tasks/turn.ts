@@ -1,4 +1,4 @@
-import type { Artifact, Part } from '@a2a-js/sdk'
+import type { Artifact, Part } from './task.ts'
 import type { TaskRun } from './task-run.ts'
 import type { TaskState } from './task-state.ts'
 

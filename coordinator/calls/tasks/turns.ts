@@ -1,10 +1,9 @@
-import type { Task } from '@a2a-js/sdk'
 import type { Logger } from 'pino'
 import { errorBody, ShoalError } from '../../../shared/errors.ts'
 import type { LiveTask, LiveTaskParts } from './live.ts'
 import { dataPart, textPart } from './parts.ts'
 import { releaseTasks, TaskElsewhereError } from './take-task.ts'
-import { TaskState } from './task-state.ts'
+import type { Task } from './task.ts'
 import type { StatusMore, TurnWork } from './turn.ts'
 
 /** Maximum number of concurrent turns, in total and per tenant. */
@@ -92,7 +91,7 @@ export class Turns {
   cancel(taskId: string, actor: string): Promise<void> | undefined {
     const live = this.#lives.get(taskId)
     if (live === undefined || live.isOver || live.isLost) return undefined
-    live.status(TaskState.TASK_STATE_CANCELED, cancellationBy(actor))
+    live.status('canceled', cancellationBy(actor))
     live.abort()
     // the turn leaves even when no caller waits for the result
     void live.waitForFlush().then(() => this.leave(live))
@@ -130,7 +129,7 @@ export class Turns {
     const known = thrown instanceof ShoalError
     if (!known) this.#parts.logger.error({ err: thrown, task: live.task.id }, 'a task failed')
     const error = known ? thrown : new ShoalError('internal', 'the coordinator failed on this task')
-    live.status(TaskState.TASK_STATE_FAILED, {
+    live.status('failed', {
       reason: error.code,
       parts: [textPart(error.message), dataPart(errorBody(error))],
     })

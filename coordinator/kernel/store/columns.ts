@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 
 /** Kind of a column in both engines; see `ddl.ts`. Integers have 64 bits. */
@@ -90,12 +90,29 @@ export const oneOf = <const Word extends string>(words: readonly Word[]): Column
 export const json = <S extends z.ZodType>(schema: S): Column<string, z.output<S>> =>
   column('text', stored => readJson(schema, readText(stored)), JSON.stringify)
 
+/** JSON text whose stored form differs from the one that code uses: the schema has codecs. */
+export const codedJson = <S extends z.ZodType>(schema: S): Column<string, z.output<S>> => ({
+  ...json(schema),
+  write: value => JSON.stringify(z.encode(schema, value)),
+})
+
+/** Text that is stored as another word than the one that code uses. */
+export const coded = <Value>(codec: z.ZodType<Value, string>): Column<string, Value> =>
+  column(
+    'text',
+    stored => check(codec, stored),
+    value => z.encode(codec, value),
+  )
+
 /** JSON text of any shape. */
 export const anyJson = (): Column<string, unknown> =>
   column('text', stored => parseJson(readText(stored)), JSON.stringify)
 
-const readJson = <S extends z.ZodType>(schema: S, stored: string): z.output<S> => {
-  const { success, data, error } = schema.safeParse(parseJson(stored))
+const readJson = <S extends z.ZodType>(schema: S, stored: string): z.output<S> =>
+  check(schema, parseJson(stored))
+
+const check = <S extends z.ZodType>(schema: S, stored: unknown): z.output<S> => {
+  const { success, data, error } = schema.safeParse(stored)
   if (success) return data
   const [issue] = error.issues
   const path = issue?.path.length ? `${issue.path.join('.')}: ` : ''
@@ -129,6 +146,11 @@ export const optional = <Stored, Value, HasDefault extends boolean>(
   read: stored => (stored === null ? undefined : inner.read(stored)),
   write: value => (value === undefined ? null : inner.write(value)),
 })
+
+/** A column that the database lets be null, and that no row leaves null. */
+export const filled = <Stored, Value>(
+  inner: Column<Stored, Value>,
+): Column<Stored | null, Value> => ({ ...inner, isNullable: true })
 
 /** A column that the database fills where an INSERT leaves it out, with the value as it is stored. */
 export const withDefault = <Stored, Value>(

@@ -4,7 +4,7 @@ import { type CreateTableBuilder, type Kysely, sql } from 'kysely'
 
 type Table = CreateTableBuilder<string, string>
 
-/** The first two in the form that the stores of @a2a-js/sdk 1.3 read and write; the others are ours. */
+/** The first two have the form of the stores of A2A's library; the others are ours. */
 export const taskTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
   let tasks: Table = schema.createTable('a2a_tasks')
   for (const name of ['tenant', 'owner', 'id', 'context_id'])

@@ -1,4 +1,4 @@
-import type { Message, Task } from '@a2a-js/sdk'
+import type { Message, Task } from '../../calls/tasks/task.ts'
 import type { TaskRun } from '../../calls/tasks/task-run.ts'
 import type { Opening } from '../../calls/tasks/turn.ts'
 import type { A2aCall } from './call.ts'

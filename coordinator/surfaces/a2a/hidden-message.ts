@@ -1,5 +1,5 @@
-import type { Message, Part } from '@a2a-js/sdk'
 import { HIDDEN } from '../../../shared/hide-secrets.ts'
+import type { Message, Part } from '../../calls/tasks/task.ts'
 import { listSecretFields } from '../../kernel/declaration/secret-fields.ts'
 import type { Skill } from '../../kernel/declaration/skill.ts'
 import { invocationOf, type MessageInvocation } from './invocation.ts'
@@ -47,12 +47,9 @@ const readInvocation = (
 }
 
 const hidePart = (part: Part, values: readonly string[]): Part => {
-  const { content } = part
-  if (content?.$case === 'text')
-    return { ...part, content: { ...content, value: hideText(content.value, values) } }
-  if (content?.$case === 'data')
-    return { ...part, content: { ...content, value: hideValue(content.value, values) } }
-  return part
+  const { text, data } = part
+  if (text !== undefined) return { ...part, text: hideText(text, values) }
+  return data === undefined ? part : { ...part, data: hideValue(data, values) }
 }
 
 const hideText = (text: string, values: readonly string[]): string =>

@@ -1,5 +1,5 @@
-import type { Message } from '@a2a-js/sdk'
 import { ContentTypeNotSupportedError, RequestMalformedError } from '@a2a-js/sdk/errors'
+import type { Message } from '../../calls/tasks/task.ts'
 import { parseJsonBody } from '../http/json-body.ts'
 
 /** Content of a message; `skill` is undefined unless the message names it explicitly. */
@@ -45,9 +45,9 @@ const isId = (word: string): boolean => /[-_]/.test(word)
 const contentOf = ({ parts }: Message): { text: string; data: Fields[] } => {
   const texts: string[] = []
   const data: Fields[] = []
-  for (const { content } of parts)
-    if (content?.$case === 'text') texts.push(content.value)
-    else if (content?.$case === 'data' && isObject(content.value)) data.push(content.value)
+  for (const part of parts)
+    if (part.text !== undefined) texts.push(part.text)
+    else if (isObject(part.data)) data.push(part.data)
     else
       throw new ContentTypeNotSupportedError(
         'skills take text and data parts; data must be an object',

@@ -1,5 +1,5 @@
-import type { Task } from '@a2a-js/sdk'
-import type { TaskTransitionRow } from '../../calls/tasks/task-transition.table.ts'
+import type { Task } from '../../calls/tasks/task.ts'
+import type { TaskTransition } from '../../calls/tasks/task-transition.table.ts'
 import { EXTENSIONS } from './extensions.ts'
 import { historyLengthOf } from './request-checks.ts'
 
@@ -11,25 +11,28 @@ export const withHistory = (task: Task, historyLength: number | undefined): Task
 }
 
 /** The task with its state transitions, in the form of the extension. */
-export const withTransitions = (task: Task, rows: readonly TaskTransitionRow[]): Task => ({
+export const withTransitions = (task: Task, transitions: readonly TaskTransition[]): Task => ({
   ...task,
-  metadata: { ...task.metadata, [EXTENSIONS.transitions]: { transitions: rows.map(toTransition) } },
+  metadata: {
+    ...task.metadata,
+    [EXTENSIONS.transitions]: { transitions: transitions.map(toTransition) },
+  },
 })
 
 const toTransition = ({
-  from_state,
-  to_state,
+  fromState,
+  toState,
   at,
   actor,
   reason,
-  gate_request_id,
+  gateRequestId,
   hash,
-}: TaskTransitionRow) => ({
-  from: from_state,
-  to: to_state,
+}: TaskTransition) => ({
+  from: fromState ?? null,
+  to: toState,
   at: new Date(at).toISOString(),
   actor,
-  reason,
-  gate_request_id,
+  reason: reason ?? null,
+  gate_request_id: gateRequestId ?? null,
   hash,
 })

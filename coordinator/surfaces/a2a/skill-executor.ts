@@ -2,7 +2,6 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { mayCall } from '../../calls/invoke/access.ts'
 import type { OperationTasks } from '../../calls/tasks/operation-tasks.ts'
 import { dataPart, textPart } from '../../calls/tasks/parts.ts'
-import { TaskState } from '../../calls/tasks/task-state.ts'
 import type { Opening } from '../../calls/tasks/turn.ts'
 import { jsonSchema } from '../../kernel/declaration/json-schema.ts'
 import { missingInput } from '../../kernel/declaration/missing-input.ts'
@@ -103,7 +102,7 @@ const wordFor = (skill: Skill, had: object, text: string): object => {
 }
 
 const chooseOne = (candidates: readonly SkillCandidate[]): Opening => ({
-  state: TaskState.TASK_STATE_INPUT_REQUIRED,
+  state: 'input-required',
   more: {
     reason: 'the text does not clearly name one skill',
     run: { waits: 'input' },

@@ -1,8 +1,8 @@
-import type { TaskPushNotificationConfig } from '@a2a-js/sdk'
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import type { TaskViews } from '../task-views.ts'
+import type { TaskWebhook } from '../task-webhook.ts'
 import { TaskId } from './task-view.ts'
 
 export const HOOK_PATH = { task_id: TaskId, hook_id: z.string().min(1).max(128) }
@@ -25,7 +25,7 @@ export const hookViewOf = ({
   url,
   token,
   authentication,
-}: TaskPushNotificationConfig): z.input<typeof HookView> => ({
+}: TaskWebhook): z.input<typeof HookView> => ({
   id,
   task_id: taskId,
   url,
@@ -43,7 +43,7 @@ export const requireCallerTenant = ({ tenantId }: Pick<Context, 'tenantId'>): st
 export const hooksOf = async (
   context: Context & TaskViews,
   taskId: string,
-): Promise<TaskPushNotificationConfig[]> => {
+): Promise<TaskWebhook[]> => {
   await context.tasks.get(taskId, context)
   return context.tasks.hooks.list(taskId, requireCallerTenant(context))
 }
@@ -52,7 +52,7 @@ export const hooksOf = async (
 export const hookOf = async (
   context: Context & TaskViews,
   { task_id, hook_id }: { task_id: string; hook_id: string },
-): Promise<TaskPushNotificationConfig> => {
+): Promise<TaskWebhook> => {
   const hook = (await hooksOf(context, task_id)).find(({ id }) => id === hook_id)
   if (hook === undefined)
     throw new ShoalError('not_found', `task ${task_id} has no hook ${hook_id}`)

@@ -1,9 +1,9 @@
-import type { Part, Task } from '@a2a-js/sdk'
 import * as z from 'zod'
+import type { Part, Task } from '../task.ts'
 import type { TaskRun } from '../task-run.ts'
-import { STATE_NAMES, stateName } from '../task-state.ts'
+import { TASK_STATES } from '../task-state.ts'
 
-export const TaskStateName = z.enum(STATE_NAMES)
+export const TaskStateName = z.enum(TASK_STATES)
 export const TaskId = z.string().min(1).max(128)
 
 export const TaskView = z.object({
@@ -29,22 +29,25 @@ export const TaskDetail = TaskView.extend({
   result: z.json().nullable(),
 })
 
-const findContent = (parts: readonly Part[] | undefined, kind: 'text' | 'data') =>
-  parts?.find(({ content }) => content?.$case === kind)?.content?.value ?? null
+const findText = (parts: readonly Part[] = []): string | null =>
+  parts.find(({ text }) => text !== undefined)?.text ?? null
+
+const findData = (parts: readonly Part[] = []) =>
+  (parts.find(({ data }) => data !== undefined)?.data ?? null) as z.core.util.JSONType
 
 export const taskViewOf = ({ id, contextId, status }: Task, run: TaskRun) => ({
   id,
   context_id: contextId,
-  state: stateName(status?.state),
+  state: status.state,
   operation: run.operationId ?? null,
-  message: findContent(status?.message?.parts, 'text') as string | null,
-  details: findContent(status?.message?.parts, 'data') as z.core.util.JSONType,
+  message: findText(status.message?.parts),
+  details: findData(status.message?.parts),
   gate_request_id: run.waits === 'gate' ? (run.gateRequestId ?? null) : null,
   created_at: new Date(run.createdAt).toISOString(),
-  updated_at: status?.timestamp ?? new Date(run.createdAt).toISOString(),
+  updated_at: status.timestamp,
 })
 
 export const taskDetailOf = (task: Task, run: TaskRun) => ({
   ...taskViewOf(task, run),
-  result: findContent(task.artifacts.at(-1)?.parts, 'data') as z.core.util.JSONType,
+  result: findData(task.artifacts.at(-1)?.parts),
 })

@@ -33,9 +33,9 @@ export default defineOperation({
     await hooksOf(context, task_id)
     if (scheme === '' && credentials !== '')
       throw new ShoalError('invalid_request', 'credentials need a scheme', { param: 'scheme' })
-    const { tenantId: tenant, person } = callerOf(context)
+    const { tenantId, person } = callerOf(context)
     const authentication = scheme === '' ? undefined : { scheme, credentials }
-    const hook = { id: '', taskId: task_id, tenant, url, token, authentication }
-    return hookViewOf(await context.tasks.hooks.save(task_id, tenant, hook, '1.0', person.keyId))
+    const hook = { id: '', taskId: task_id, url, token, authentication }
+    return hookViewOf(await context.tasks.hooks.save(tenantId, hook, '1.0', person.keyId))
   },
 })

@@ -1,9 +1,7 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../shared/errors.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { NextCursor, pageLimit } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
-import { toTaskState } from '../task-state.ts'
 import type { TaskViews } from '../task-views.ts'
 import { TaskStateName, TaskView, taskViewOf } from './task-view.ts'
 
@@ -21,39 +19,24 @@ export default defineOperation({
     limit: pageLimit(100, 50),
   }),
   output: z.object({ tasks: z.array(TaskView), next: NextCursor }),
-  run: async ({ state, context_id = '', cursor, limit }, context: Context & TaskViews) => {
+  run: async ({ state, context_id, cursor, limit }, context: Context & TaskViews) => {
     const { tasks } = context
-    const page = await tasks
-      .list(
-        {
-          tenant: '',
-          contextId: context_id,
-          status: state === undefined ? 0 : toTaskState(state),
-          pageSize: limit,
-          pageToken: cursor,
-          historyLength: 0,
-          statusTimestampAfter: undefined,
-          includeArtifacts: false,
-        },
-        context,
-      )
-      .catch(refuseCursor)
+    const page = await tasks.list(
+      {
+        state,
+        contextId: context_id || undefined,
+        cursor: cursor || undefined,
+        limit,
+      },
+      context,
+    )
     const runs = await tasks.runs(page.tasks.map(({ id }) => id))
     return {
       tasks: page.tasks.flatMap(task => {
         const run = runs.get(task.id)
         return run === undefined ? [] : [taskViewOf(task, run)]
       }),
-      next: page.nextPageToken === '' ? null : page.nextPageToken,
+      next: page.next ?? null,
     }
   },
 })
-
-/** Converts the library's own error for an invalid cursor. */
-const refuseCursor = (error: Error): never => {
-  if (error.name === 'RequestMalformedError')
-    throw new ShoalError('invalid_request', 'the cursor is not from a previous page', {
-      param: 'cursor',
-    })
-  throw error
-}

@@ -1,9 +1,11 @@
 import * as z from 'zod'
+import { iso } from '../../../../shared/time.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { pageLimit } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import type { TaskTransition } from '../task-transition.table.ts'
 import type { TaskViews } from '../task-views.ts'
-import { findBrokenRow } from '../transition.ts'
+import { findBrokenTransition } from '../transition.ts'
 import { TaskId, TaskStateName } from './task-view.ts'
 
 const Transition = z.object({
@@ -18,6 +20,23 @@ const Transition = z.object({
   /** SHA-256 over the row and the hash before it. */
   prev: z.string(),
   hash: z.string(),
+})
+
+const transitionViewOf = ({
+  taskId: _,
+  fromState,
+  toState,
+  at,
+  reason,
+  gateRequestId,
+  ...transition
+}: TaskTransition): z.input<typeof Transition> => ({
+  ...transition,
+  from: fromState ?? null,
+  to: toState,
+  at: iso(at),
+  reason: reason ?? null,
+  gate_request_id: gateRequestId ?? null,
 })
 
 export default defineOperation({
@@ -45,14 +64,9 @@ export default defineOperation({
     const page = all.filter(({ seq }) => seq > after).slice(0, limit)
     const last = page.at(-1)?.seq ?? after
     return {
-      transitions: page.map(({ task_id: _, from_state, to_state, at, ...row }) => ({
-        ...row,
-        from: from_state as z.output<typeof TaskStateName> | null,
-        to: to_state as z.output<typeof TaskStateName>,
-        at: new Date(at).toISOString(),
-      })),
+      transitions: page.map(transitionViewOf),
       next: last < (all.at(-1)?.seq ?? 0) ? last : null,
-      intact: findBrokenRow(all) === undefined,
+      intact: findBrokenTransition(all) === undefined,
     }
   },
 })

@@ -1,10 +1,13 @@
-import type { Message, SendMessageRequest, Task } from '@a2a-js/sdk'
+import type { SendMessageRequest } from '@a2a-js/sdk'
 import { RequestMalformedError, UnsupportedOperationError } from '@a2a-js/sdk/errors'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { Message, Task } from '../../../calls/tasks/task.ts'
 import type { StartedTask } from '../../../calls/tasks/task-owner.ts'
 import type { TaskRun } from '../../../calls/tasks/task-run.ts'
-import { isFinal, TaskState } from '../../../calls/tasks/task-state.ts'
+import { isFinal } from '../../../calls/tasks/task-state.ts'
+import type { TaskWebhook } from '../../../calls/tasks/task-webhook.ts'
 import { workOf } from '../../../calls/tasks/turn.ts'
+import { messageFromA2a, webhookFromA2a } from '../a2a-shapes.ts'
 import { tenantFor } from '../call.ts'
 import type { Executor, ExecutorAnswer } from '../executor.ts'
 import type { HideMessage } from '../hidden-message.ts'
@@ -38,7 +41,7 @@ export const acceptMessage = async (
   request: SendMessageRequest,
 ): Promise<AcceptedMessage> => {
   const { call, tasks } = scope
-  const given = checkedMessage(request.message)
+  const given = messageFromA2a(checkedMessage(request.message))
   const metadata = request.metadata ?? {}
   const message = hideMessage(given, metadata, await operationOf(scope, given))
   historyLengthOf(request.configuration?.historyLength)
@@ -56,7 +59,7 @@ export const acceptMessage = async (
     ? beginTask(scope, message, tenant, answer)
     : continueTask(scope, message, tenant, { answer, previous }))
   if (hook !== undefined && !begun.again)
-    await saveHook(push, scope, { ...hook, taskId: begun.taskId }, tenant)
+    await saveHook(push, scope, { ...webhookFromA2a(hook), taskId: begun.taskId }, tenant)
   return { begun, tenant, message }
 }
 
@@ -65,7 +68,7 @@ const operationOf = async (
   { tasks }: TaskScope,
   { taskId }: Message,
 ): Promise<string | undefined> => {
-  if (taskId === '') return undefined
+  if (taskId === undefined) return undefined
   return (await tasks.runs([taskId])).get(taskId)?.operationId
 }
 
@@ -75,14 +78,14 @@ const previousOf = async (
   message: Message,
   tenant: string,
 ): Promise<Previous | undefined> => {
-  if (message.taskId === '') return undefined
+  if (message.taskId === undefined) return undefined
   const task = await scope.find(message.taskId, tenant)
-  const state = task.status?.state
+  const { state } = task.status
   if (isFinal(state))
     throw new UnsupportedOperationError(`task ${task.id} has come to its end; begin another`)
-  if (message.contextId !== '' && message.contextId !== task.contextId)
+  if (message.contextId !== undefined && message.contextId !== task.contextId)
     throw new RequestMalformedError(`task ${task.id} is not part of this context`)
-  if (state !== TaskState.TASK_STATE_INPUT_REQUIRED)
+  if (state !== 'input-required')
     throw new UnsupportedOperationError(`task ${task.id} takes no message while it is at work`)
   return { task, run: await scope.tasks.run(task.id) }
 }
@@ -95,7 +98,7 @@ const beginTask = (
 ): Promise<StartedTask> =>
   tasks.begin({
     run: { ...run, tenantId, keyId: call.key?.id, requestId: call.requestId },
-    contextId: message.contextId || undefined,
+    contextId: message.contextId,
     message,
     metadata,
     work: workOf(opening),
@@ -124,11 +127,11 @@ const continueTask = (
 const saveHook = async (
   push: AcceptParts['push'],
   { call, tasks }: TaskScope,
-  hook: Parameters<PushConfigs['save']>[2],
+  hook: TaskWebhook,
   tenantId: string,
 ): Promise<void> => {
   try {
-    await push.save(hook.taskId, tenantId, hook, call.version, call.key?.id ?? '')
+    await push.save(tenantId, hook, call.version, call.key?.id ?? '')
   } catch (error) {
     await tasks.cancel(hook.taskId, tenantId, 'coordinator')
     throw error

@@ -1,8 +1,10 @@
-import type { StreamResponse, Task } from '@a2a-js/sdk'
+import type { StreamResponse } from '@a2a-js/sdk'
 import { UnsupportedOperationError } from '@a2a-js/sdk/errors'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import type { Subscription } from '../../../calls/tasks/subscription.ts'
-import { isFinal, TaskState } from '../../../calls/tasks/task-state.ts'
+import type { Task, TaskEvent } from '../../../calls/tasks/task.ts'
+import { isFinal, type TaskState } from '../../../calls/tasks/task-state.ts'
+import { eventToA2a } from '../a2a-shapes.ts'
 import { type A2aCall, tenantFor } from '../call.ts'
 import type { TaskScope } from './task-scope.ts'
 
@@ -10,8 +12,7 @@ export const followMethods = (scope: TaskScope): Pick<A2ARequestHandler, 'resubs
   async *resubscribe({ id, tenant }) {
     const own = tenantFor(scope.call, tenant)
     const { status } = await scope.find(id, own)
-    if (isFinal(status?.state))
-      throw new UnsupportedOperationError(`task ${id} has come to its end`)
+    if (isFinal(status.state)) throw new UnsupportedOperationError(`task ${id} has come to its end`)
     yield* eventsOf(scope, id, own)
   },
 })
@@ -36,11 +37,11 @@ export async function* eventsOf(
   try {
     yield { payload: { $case: 'task', value: await scope.show(task, historyLength) } }
     void start()
-    if (isFinal(task.status?.state) || isOver(task)) return
+    if (isFinal(task.status.state) || isOver(task)) return
     for (let event = await events.next(); event !== undefined; event = await events.next()) {
-      yield event
+      yield eventToA2a(event, task)
       const state = stateIn(event)
-      if (isFinal(state) || state === TaskState.TASK_STATE_INPUT_REQUIRED) return
+      if (isFinal(state) || state === 'input-required') return
     }
   } finally {
     // a client that leaves before it was begun must not keep the task from it
@@ -68,8 +69,8 @@ export const followTask = async (
   }
 }
 
-export const stateIn = ({ payload }: StreamResponse): TaskState | undefined =>
-  payload?.$case === 'statusUpdate' ? payload.value.status?.state : undefined
+export const stateIn = (event: TaskEvent): TaskState | undefined =>
+  event.kind === 'status' ? event.status.state : undefined
 
 /** Ends the events when the client leaves; the answer takes that back. */
 const closeOnAbort = ({ signal }: A2aCall, events: Subscription): (() => void) => {

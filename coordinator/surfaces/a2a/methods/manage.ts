@@ -1,6 +1,10 @@
-import { TaskNotCancelableError } from '@a2a-js/sdk/errors'
+import type { ListTasksRequest } from '@a2a-js/sdk'
+import { RequestMalformedError, TaskNotCancelableError } from '@a2a-js/sdk/errors'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import type { OperationTasks } from '../../../calls/tasks/operation-tasks.ts'
+import type { TaskFilter, TaskPage } from '../../../calls/tasks/task-pages.ts'
+import type { TaskReader } from '../../../calls/tasks/task-reader.ts'
+import { stateFromA2a, taskToA2a } from '../a2a-shapes.ts'
 import { tenantFor } from '../call.ts'
 import { historyLengthOf, pageSizeOf } from '../request-checks.ts'
 import { withHistory, withTransitions } from '../shown-task.ts'
@@ -23,12 +27,23 @@ export const manageMethods = (
   listTasks: async request => {
     const reader = scope.reader(tenantFor(scope.call, request.tenant))
     const pageSize = pageSizeOf(request)
-    const page = await scope.tasks.list({ ...request, pageSize }, reader)
+    const page = await readPage(scope, request, reader)
     const tasks = page.tasks.map(task => withHistory(task, request.historyLength))
-    if (!scope.asksForTransitions) return { ...page, tasks }
-    const ids = tasks.map(({ id }) => id)
-    const rows = await scope.tasks.newestTransitions(ids, LISTED_TRANSITIONS)
-    return { ...page, tasks: tasks.map(task => withTransitions(task, rows.get(task.id) ?? [])) }
+    const newest = scope.asksForTransitions
+      ? await scope.tasks.newestTransitions(
+          tasks.map(({ id }) => id),
+          LISTED_TRANSITIONS,
+        )
+      : undefined
+    const shown = tasks.map(task =>
+      newest === undefined ? task : withTransitions(task, newest.get(task.id) ?? []),
+    )
+    return {
+      tasks: shown.map(taskToA2a),
+      nextPageToken: page.next ?? '',
+      pageSize,
+      totalSize: await scope.tasks.count(filterOf(request), reader),
+    }
   },
 
   cancelTask: async ({ id, tenant }) => {
@@ -39,3 +54,29 @@ export const manageMethods = (
     )
   },
 })
+
+const filterOf = ({ contextId, status, statusTimestampAfter }: ListTasksRequest): TaskFilter => ({
+  contextId: contextId || undefined,
+  state: stateFromA2a(status),
+  changedAfter: statusTimestampAfter ? Date.parse(statusTimestampAfter) : undefined,
+})
+
+const readPage = (
+  { tasks }: TaskScope,
+  request: ListTasksRequest,
+  reader: TaskReader,
+): Promise<TaskPage> =>
+  rewordError(
+    tasks.list(
+      {
+        ...filterOf(request),
+        limit: pageSizeOf(request),
+        cursor: request.pageToken || undefined,
+        withArtifacts: request.includeArtifacts === true,
+        withHistory: request.historyLength !== 0,
+      },
+      reader,
+    ),
+    'invalid_request',
+    text => new RequestMalformedError(text),
+  )

@@ -1,6 +1,8 @@
-import type { Message, SendMessageRequest, StreamResponse, Task } from '@a2a-js/sdk'
+import type { SendMessageRequest, StreamResponse } from '@a2a-js/sdk'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
-import { isSettled, TaskState } from '../../../calls/tasks/task-state.ts'
+import type { Message, Task } from '../../../calls/tasks/task.ts'
+import { isSettled } from '../../../calls/tasks/task-state.ts'
+import { messageToA2a } from '../a2a-shapes.ts'
 import { type AcceptedMessage, type AcceptParts, acceptMessage } from './accept.ts'
 import { eventsOf, followTask, stateIn } from './follow.ts'
 import type { TaskScope } from './task-scope.ts'
@@ -12,7 +14,7 @@ export const sendMethods = (
 ): Pick<A2ARequestHandler, 'sendMessage' | 'sendMessageStream'> => ({
   sendMessage: async request => {
     const accepted = await acceptMessage(parts, scope, request)
-    if ('answer' in accepted) return accepted.answer
+    if ('answer' in accepted) return messageToA2a(accepted.answer)
     const { historyLength, returnImmediately } = request.configuration ?? {}
     const { begun, tenant } = accepted
     await (returnImmediately === true ? begun.start() : waitUntilSettled(scope, accepted))
@@ -22,7 +24,8 @@ export const sendMethods = (
   async *sendMessageStream(request: SendMessageRequest) {
     const accepted = await acceptMessage(parts, scope, request)
     if ('answer' in accepted) {
-      yield { payload: { $case: 'message', value: accepted.answer } } as StreamResponse
+      const value = messageToA2a(accepted.answer)
+      yield { payload: { $case: 'message', value } } as StreamResponse
       return
     }
     const { begun, tenant, message } = accepted
@@ -30,8 +33,7 @@ export const sendMethods = (
       start: begun.start,
       historyLength: request.configuration?.historyLength,
       isOver: task =>
-        task.status?.state === TaskState.TASK_STATE_INPUT_REQUIRED &&
-        (begun.again || hasMessage(task, message)),
+        task.status.state === 'input-required' && (begun.again || hasMessage(task, message)),
     })
   },
 })
@@ -47,7 +49,7 @@ const waitUntilSettled = async (
   await followTask(scope, begun.taskId, tenant, async ({ task, events }) => {
     void begun.start()
     const isOver = begun.again || hasMessage(task, message)
-    if (isOver && isSettled(task.status?.state)) return
+    if (isOver && isSettled(task.status.state)) return
     for (let event = await events.next(); event !== undefined; event = await events.next())
       if (isSettled(stateIn(event))) return
   })

@@ -1,8 +1,10 @@
-import type { Task } from '@a2a-js/sdk'
+import type { Task as A2aTask } from '@a2a-js/sdk'
 import { RequestMalformedError, TaskNotFoundError } from '@a2a-js/sdk/errors'
+import type { Task } from '../../../calls/tasks/task.ts'
 import type { TaskReader } from '../../../calls/tasks/task-reader.ts'
 import type { ReaderOf } from '../../../calls/tasks/task-readers.ts'
 import type { Tasks } from '../../../calls/tasks/tasks.ts'
+import { taskToA2a } from '../a2a-shapes.ts'
 import { type A2aCall, tenantFor } from '../call.ts'
 import { EXTENSIONS } from '../extensions.ts'
 import { withHistory, withTransitions } from '../shown-task.ts'
@@ -53,13 +55,13 @@ export class TaskScope {
   }
 
   /** The task as it is now, in the form that the client asked for. */
-  async showNow(taskId: string, tenant: string, historyLength?: number): Promise<Task> {
+  async showNow(taskId: string, tenant: string, historyLength?: number): Promise<A2aTask> {
     return this.show(await this.tasks.get(taskId, this.reader(tenant)), historyLength)
   }
 
-  async show(task: Task, historyLength?: number): Promise<Task> {
+  async show(task: Task, historyLength?: number): Promise<A2aTask> {
     const cut = withHistory(task, historyLength)
-    if (this.call.version === '1.0' && !this.asksForTransitions) return cut
-    return withTransitions(cut, await this.tasks.transitions(task.id))
+    if (this.call.version === '1.0' && !this.asksForTransitions) return taskToA2a(cut)
+    return taskToA2a(withTransitions(cut, await this.tasks.transitions(task.id)))
   }
 }

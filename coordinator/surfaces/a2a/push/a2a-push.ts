@@ -1,6 +1,6 @@
-import type { TaskPushNotificationConfig } from '@a2a-js/sdk'
 import * as z from 'zod'
 import type { WebhooksConfig } from '../../../agents/webhooks/webhooks-config.ts'
+import type { TaskWebhook } from '../../../calls/tasks/task-webhook.ts'
 import { deliveryLimits } from '../../../kernel/outbound/delivery-limits.ts'
 import { asJobFailure } from '../../../kernel/outbound/job-failure.ts'
 import type { Sender } from '../../../kernel/outbound/sender.ts'
@@ -81,14 +81,14 @@ export const a2aPush = ({ config, configs, sender, isSeen, isShut, now }: PushPa
 
 /** A2A specification 1.0, section 4.3.3; the `webhook-` ones as Standard Webhooks has them. */
 const hookHeaders = (
-  { token, authentication }: TaskPushNotificationConfig,
+  { token, authentication }: TaskWebhook,
   signed: SignatureInput,
 ): Record<string, string> => {
   const { scheme = '', credentials = '' } = authentication ?? {}
   return {
     'webhook-id': signed.id,
     'webhook-timestamp': String(signed.timestampSeconds),
-    ...(token === ''
+    ...(token === undefined
       ? {}
       : { 'x-a2a-notification-token': token, ...signatureHeaders(signed, [secretOf(token)]) }),
     ...(scheme !== '' && credentials !== '' ? { authorization: `${scheme} ${credentials}` } : {}),

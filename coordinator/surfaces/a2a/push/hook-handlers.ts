@@ -1,5 +1,6 @@
 import { TaskNotFoundError } from '@a2a-js/sdk/errors'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
+import { webhookFromA2a, webhookToA2a } from '../a2a-shapes.ts'
 import type { A2aCall } from '../call.ts'
 import type { PushConfigs } from './push-configs.ts'
 
@@ -15,19 +16,22 @@ export const hookHandlers = ({ push, call, tenantOf }: HookHandlerParts) =>
   ({
     createTaskPushNotificationConfig: async config => {
       const own = await tenantOf(config.taskId, config.tenant)
-      return push.save(config.taskId, own, config, call.version, call.key?.id ?? '')
+      const saved = await push.save(own, webhookFromA2a(config), call.version, call.key?.id ?? '')
+      return webhookToA2a(saved, own)
     },
     getTaskPushNotificationConfig: async ({ taskId, id, tenant }) => {
-      const all = await push.list(taskId, await tenantOf(taskId, tenant))
+      const own = await tenantOf(taskId, tenant)
+      const all = await push.list(taskId, own)
       // before 1.0 the id could be left out
       const config = id === '' && all.length === 1 ? all[0] : all.find(each => each.id === id)
       if (config === undefined) throw new TaskNotFoundError(`task ${taskId} has no config ${id}`)
-      return config
+      return webhookToA2a(config, own)
     },
-    listTaskPushNotificationConfigs: async ({ taskId, tenant }) => ({
-      configs: await push.list(taskId, await tenantOf(taskId, tenant)),
-      nextPageToken: '',
-    }),
+    listTaskPushNotificationConfigs: async ({ taskId, tenant }) => {
+      const own = await tenantOf(taskId, tenant)
+      const all = await push.list(taskId, own)
+      return { configs: all.map(config => webhookToA2a(config, own)), nextPageToken: '' }
+    },
     deleteTaskPushNotificationConfig: async ({ taskId, id, tenant }) =>
       push.remove(taskId, await tenantOf(taskId, tenant), id),
   }) satisfies Partial<A2ARequestHandler>

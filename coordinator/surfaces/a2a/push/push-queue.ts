@@ -5,6 +5,7 @@ import type { TaskHooks } from '../../../calls/tasks/task-hooks.ts'
 import { MAX_OUTBOUND_BODY_BYTES } from '../../../kernel/outbound/sender.ts'
 import { openInLane } from '../../../kernel/queue/job-lanes.ts'
 import type { Queue } from '../../../kernel/queue/queue.ts'
+import { eventToA2a, taskToA2a } from '../a2a-shapes.ts'
 import { A2A_PUSH } from './a2a-push.ts'
 import type { PushConfigs } from './push-configs.ts'
 
@@ -32,7 +33,7 @@ export const pushQueue = ({ configs, queue, logger }: PushQueueParts): TaskHooks
       let waiting = await openInLane(trx, lane, MAX_WAITING)
       for (const { event, task } of changes) {
         const serializer = version.startsWith('1') ? V1 : V03
-        const { body, contentType } = serializer.serialize(event, task)
+        const { body, contentType } = serializer.serialize(eventToA2a(event, task), taskToA2a(task))
         if (waiting >= MAX_WAITING || Buffer.byteLength(body) > MAX_OUTBOUND_BODY_BYTES) {
           logger.warn(
             { task: taskId, hook: id, waiting },

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
 import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
 import type { Opening } from '../../../../coordinator/calls/tasks/turn.ts'
 import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook.ts'
@@ -53,13 +52,13 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
 
 t.test('a task that moves to another process while being cancelled is cancelled there', async t => {
   const { one, taskId, cancelWhile } = await scene(t)
-  const opening = { state: TaskState.TASK_STATE_WORKING, work: requestInput }
-  t.equal((await cancelWhile(opening)).status?.state, TaskState.TASK_STATE_CANCELED)
-  t.equal((await one.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
+  const opening = { state: 'working', work: requestInput } as const
+  t.equal((await cancelWhile(opening)).status.state, 'canceled')
+  t.equal((await one.get(taskId, HOME)).status.state, 'canceled')
 })
 
 t.test('a task that ends in the meantime keeps that end', async t => {
   const { one, taskId, cancelWhile } = await scene(t)
   await t.rejects(cancelWhile(completed), { code: 'conflict' })
-  t.equal((await one.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_COMPLETED)
+  t.equal((await one.get(taskId, HOME)).status.state, 'completed')
 })

@@ -1,5 +1,4 @@
 import t from 'tap'
-import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
 import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
 import type { TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
 import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook.ts'
@@ -44,7 +43,7 @@ t.test('a cancellation that cannot be stored is reported and takes effect once i
   failAt(1)
   await t.rejects(tasks.cancel(taskId, 'home', 'key:b'), { code: 'store_unavailable' })
   await free(taskId)
-  t.equal((await tasks.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
+  t.equal((await tasks.get(taskId, HOME)).status.state, 'canceled')
   await tasks.close()
 })
 
@@ -55,6 +54,6 @@ t.test('the cancellation of a waiting task takes effect too', async t => {
   failAt(2)
   await t.rejects(tasks.cancel(taskId, 'home', 'key:b'), { code: 'store_unavailable' })
   await free(taskId)
-  t.equal((await tasks.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
+  t.equal((await tasks.get(taskId, HOME)).status.state, 'canceled')
   await tasks.close()
 })

@@ -1,9 +1,8 @@
-import type { StreamResponse } from '@a2a-js/sdk'
 import t from 'tap'
 import { postMail } from '../../../../coordinator/calls/tasks/mailbox.ts'
 import { artifactOf, dataPart, textPart } from '../../../../coordinator/calls/tasks/parts.ts'
 import type { Subscription } from '../../../../coordinator/calls/tasks/subscription.ts'
-import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
+import type { TaskEvent } from '../../../../coordinator/calls/tasks/task.ts'
 import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
 import type { TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
 import { LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
@@ -41,13 +40,13 @@ const stepwise = () => {
   const stopped = Promise.withResolvers<void>()
   const work: TurnWork = async turn => {
     turn.signal.addEventListener('abort', () => stopped.resolve())
-    turn.status(TaskState.TASK_STATE_WORKING)
+    turn.status('working')
     begun.resolve()
     await steps[0].promise
     turn.artifact(artifactOf('result', [dataPart({ a: 1 })]))
-    turn.status(TaskState.TASK_STATE_WORKING, { parts: [textPart('half')] })
+    turn.status('working', { parts: [textPart('half')] })
     await steps[1].promise
-    turn.status(TaskState.TASK_STATE_COMPLETED)
+    turn.status('completed')
   }
   return {
     work,
@@ -57,8 +56,8 @@ const stepwise = () => {
   }
 }
 
-const eventStateOf = ({ payload }: StreamResponse): unknown =>
-  payload?.$case === 'statusUpdate' ? payload.value.status?.state : payload?.$case
+const eventStateOf = (event: TaskEvent): unknown =>
+  event.kind === 'status' ? event.status.state : event.kind
 
 /** The events until this one, without the states that came between two looks. */
 const readUntil = async (events: Subscription, last: unknown): Promise<unknown[]> => {
@@ -75,22 +74,17 @@ t.test('a task that another process runs is followed to its end', async t => {
   const { work, begun, next } = stepwise()
   const { taskId, start } = await one.begin(newTask(work))
   const { task, events } = await two.follow(taskId, HOME)
-  t.equal(task.status?.state, TaskState.TASK_STATE_SUBMITTED)
+  t.equal(task.status.state, 'submitted')
   clock.now++
   start()
   await begun
-  t.strictSame(await readUntil(events, TaskState.TASK_STATE_WORKING), [
-    TaskState.TASK_STATE_WORKING,
-  ])
+  t.strictSame(await readUntil(events, 'working'), ['working'])
   clock.now++
   next[0]?.()
-  t.strictSame(await readUntil(events, TaskState.TASK_STATE_WORKING), [
-    'artifactUpdate',
-    TaskState.TASK_STATE_WORKING,
-  ])
+  t.strictSame(await readUntil(events, 'working'), ['artifact', 'working'])
   clock.now++
   next[1]?.()
-  t.strictSame(await readUntil(events, undefined), [TaskState.TASK_STATE_COMPLETED])
+  t.strictSame(await readUntil(events, undefined), ['completed'])
 })
 
 t.test('states that follow each other within a millisecond are all seen', async t => {
@@ -101,11 +95,11 @@ t.test('states that follow each other within a millisecond are all seen', async 
   const late = setTimeout(() => events.close(), 10_000)
   start()
   await begun
-  await readUntil(events, TaskState.TASK_STATE_WORKING)
+  await readUntil(events, 'working')
   for (const go of next) go()
-  const seen = await readUntil(events, TaskState.TASK_STATE_COMPLETED)
+  const seen = await readUntil(events, 'completed')
   clearTimeout(late)
-  t.equal(seen.at(-1), TaskState.TASK_STATE_COMPLETED)
+  t.equal(seen.at(-1), 'completed')
 })
 
 t.test('a task is cancelled in the process that runs it, whichever process is called', async t => {
@@ -116,11 +110,11 @@ t.test('a task is cancelled in the process that runs it, whichever process is ca
   await begun
   clock.now++
   const task = await two.cancel(taskId, 'home', 'key:b')
-  t.equal(task.status?.state, TaskState.TASK_STATE_CANCELED)
+  t.equal(task.status.state, 'canceled')
   await stopped
   const last = (await two.transitions(taskId)).at(-1)
-  t.match(last, { to_state: 'canceled', actor: 'key:b' })
-  t.equal((await two.cancel(taskId, 'home', 'key:b')).status?.state, task.status?.state)
+  t.match(last, { toState: 'canceled', actor: 'key:b' })
+  t.equal((await two.cancel(taskId, 'home', 'key:b')).status.state, task.status.state)
   const open = () => store.ledger.read.selectFrom('task_mail').selectAll().execute()
   await waitUntil('the request is done with', async () => (await open()).length === 0)
 })
@@ -133,10 +127,16 @@ t.test('a task cancelled while its process was down does not start again', async
   await begun
   clock.now += LEASE_MS + 1
   two.serve(async () => t.fail('it begins again') as never)
-  const mail = { taskId, tenantId: 'home', kind: 'cancel', actor: 'key:b' } as const
+  const mail = {
+    taskId,
+    tenantId: 'home',
+    kind: 'cancel',
+    actor: 'key:b',
+    body: undefined,
+  } as const
   await store.ledger.sealed.write(trx => postMail(trx, mail, clock.now))
   await Promise.all([two.look(), two.look()])
-  t.equal((await two.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_CANCELED)
+  t.equal((await two.get(taskId, HOME)).status.state, 'canceled')
 })
 
 t.test('a follower of a task is notified even when another process takes it over', async t => {
@@ -145,14 +145,14 @@ t.test('a follower of a task is notified even when another process takes it over
   const { taskId, start } = await one.begin(newTask(work))
   const { events } = await one.follow(taskId, HOME)
   start()
-  await readUntil(events, TaskState.TASK_STATE_WORKING)
+  await readUntil(events, 'working')
   clock.now += LEASE_MS + 1
   const ended = Promise.withResolvers<void>()
   two.serve(async () => ({
-    state: TaskState.TASK_STATE_WORKING,
+    state: 'working',
     work: async turn => {
       await ended.promise
-      turn.status(TaskState.TASK_STATE_COMPLETED)
+      turn.status('completed')
     },
   }))
   await two.look()
@@ -160,6 +160,6 @@ t.test('a follower of a task is notified even when another process takes it over
   next[0]?.()
   await stopped
   ended.resolve()
-  const seen = await readUntil(events, TaskState.TASK_STATE_COMPLETED)
-  t.equal(seen.at(-1), TaskState.TASK_STATE_COMPLETED)
+  const seen = await readUntil(events, 'completed')
+  t.equal(seen.at(-1), 'completed')
 })

@@ -1,9 +1,8 @@
-import type { Message, Task } from '@a2a-js/sdk'
 import type { NewTask } from '../../../../coordinator/calls/tasks/new-task.ts'
 import { agentMessage, textPart } from '../../../../coordinator/calls/tasks/parts.ts'
 import type { SentMessage } from '../../../../coordinator/calls/tasks/sending.ts'
+import type { Message, Task } from '../../../../coordinator/calls/tasks/task.ts'
 import type { TaskReader } from '../../../../coordinator/calls/tasks/task-reader.ts'
-import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
 import type { Tasks } from '../../../../coordinator/calls/tasks/tasks.ts'
 import type { Opening, TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
 
@@ -24,12 +23,12 @@ export const newTask = (work: TurnWork): NewTask => ({
 
 /** Ends a turn with a question. */
 export const requestInput: TurnWork = async turn => {
-  turn.status(TaskState.TASK_STATE_WORKING)
-  turn.status(TaskState.TASK_STATE_INPUT_REQUIRED, { run: { waits: 'input' } })
+  turn.status('working')
+  turn.status('input-required', { run: { waits: 'input' } })
 }
 
-export const completed: Opening = { state: TaskState.TASK_STATE_COMPLETED }
-export const failed: Opening = { state: TaskState.TASK_STATE_FAILED }
+export const completed: Opening = { state: 'completed' }
+export const failed: Opening = { state: 'failed' }
 
 export const messageTo = ({ id, contextId }: Task): Message =>
   agentMessage(id, contextId, [textPart('more')])

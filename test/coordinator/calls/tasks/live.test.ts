@@ -2,7 +2,6 @@ import t from 'tap'
 import { LiveTask } from '../../../../coordinator/calls/tasks/live.ts'
 import { firstTask } from '../../../../coordinator/calls/tasks/new-task.ts'
 import { readTask } from '../../../../coordinator/calls/tasks/task-rows.ts'
-import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
 import { newTask } from './fixtures.ts'
 
@@ -20,16 +19,15 @@ t.test('an event that occurs just after a completed store write is stored too', 
     hooks: undefined,
     addEvents: async () => {},
     onEvent: ({ status }) => {
-      if (status?.state === TaskState.TASK_STATE_WORKING)
-        queueMicrotask(() => live.status(TaskState.TASK_STATE_COMPLETED))
+      if (status.state === 'working') queueMicrotask(() => live.status('completed'))
     },
     onError: (_id, error) => t.fail(error.message),
     logger: { warn: () => {} },
   })
   await ledger.sealed.write(trx => live.saveFirst(trx))
-  live.status(TaskState.TASK_STATE_WORKING)
+  live.status('working')
   await live.waitForFlush()
   await live.waitForFlush()
   const stored = await readTask(ledger.read, task.id, 'home')
-  t.equal(stored.status?.state, TaskState.TASK_STATE_COMPLETED)
+  t.equal(stored.status.state, 'completed')
 })

@@ -5,7 +5,7 @@ import type { Mail } from '../../../../coordinator/calls/tasks/mailbox.ts'
 import { createOperationTasks } from '../../../../coordinator/calls/tasks/operation-tasks.ts'
 import { agentMessage, textPart } from '../../../../coordinator/calls/tasks/parts.ts'
 import type { TaskRun } from '../../../../coordinator/calls/tasks/task-run.ts'
-import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
+import type { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { systemRuntime } from '../../../../shared/runtime.ts'
 
@@ -62,29 +62,27 @@ const scene = (t: Pick<Test, 'teardown'>, state: string, tasks: object = {}) => 
 
 const delivery = (kind: Mail['kind'], own: Partial<TaskRun> = {}): Delivery => {
   const message = agentMessage('a', 'ctx', [textPart('which one?')])
-  const status = { state: TaskState.TASK_STATE_INPUT_REQUIRED, message, timestamp: undefined }
+  const status = { state: 'input-required', message, timestamp: undefined }
   const task = { id: 'a', contextId: 'ctx', status, artifacts: [], history: [], metadata: {} }
   const asked = { ...run, ...own }
-  const sent = kind === 'message' ? { message, run: asked } : undefined
+  const body = kind === 'message' ? { message, run: asked } : undefined
   return {
-    mail: { taskId: 'a', tenantId: 'home', kind, actor: 'coordinator', sent },
+    mail: { taskId: 'a', tenantId: 'home', kind, actor: 'coordinator', body },
     task: task as never,
     run: asked,
   }
 }
 
 t.test('mail starts the turn that its task can take', async t => {
-  const { TASK_STATE_WORKING: working, TASK_STATE_FAILED: failed } = TaskState
-  const { TASK_STATE_REJECTED: rejected, TASK_STATE_INPUT_REQUIRED: asks } = TaskState
   const cases: [...Parameters<typeof delivery>, string, TaskState | undefined][] = [
-    ['resume', {}, 'pending', failed],
-    ['resume', { operationId: 'lasting' }, 'pending', working],
+    ['resume', {}, 'pending', 'failed'],
+    ['resume', { operationId: 'lasting' }, 'pending', 'working'],
     ['decision', {}, 'pending', undefined],
-    ['decision', {}, 'approved', working],
-    ['decision', {}, 'withdrawn', rejected],
-    ['message', {}, 'pending', working],
-    ['message', { operationId: undefined }, 'pending', asks],
-    ['message', { operationId: 'gone' }, 'pending', rejected],
+    ['decision', {}, 'approved', 'working'],
+    ['decision', {}, 'withdrawn', 'rejected'],
+    ['message', {}, 'pending', 'working'],
+    ['message', { operationId: undefined }, 'pending', 'input-required'],
+    ['message', { operationId: 'gone' }, 'pending', 'rejected'],
   ]
   const found = cases.map(([kind, own, state]) => scene(t, state).answer(delivery(kind, own)))
   t.strictSame(

@@ -1,9 +1,8 @@
 import t from 'tap'
 import type { NewTask } from '../../../../coordinator/calls/tasks/new-task.ts'
 import { artifactOf, dataPart } from '../../../../coordinator/calls/tasks/parts.ts'
-import { TaskState } from '../../../../coordinator/calls/tasks/task-state.ts'
 import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
-import { findBrokenRow } from '../../../../coordinator/calls/tasks/transition.ts'
+import { findBrokenTransition } from '../../../../coordinator/calls/tasks/transition.ts'
 import type { TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
 import { MAX_RUNNING_PER_TENANT } from '../../../../coordinator/calls/tasks/turns.ts'
 import type { EventDraft } from '../../../../coordinator/kernel/events/bus.ts'
@@ -40,27 +39,27 @@ const scene = async (t: Parameters<typeof temporaryStore>[0], now = () => Date.n
   return { store, published, tasks }
 }
 
-const complete: TurnWork = async turn => turn.status(TaskState.TASK_STATE_COMPLETED)
+const complete: TurnWork = async turn => turn.status('completed')
 
 t.test('a reported task state is already in the store', async t => {
   const { tasks } = await scene(t)
   const { taskId, start } = await tasks.begin(
     newTask(async turn => {
-      turn.status(TaskState.TASK_STATE_WORKING)
+      turn.status('working')
       turn.artifact(artifactOf('result', [dataPart({ a: 1 })]))
-      turn.status(TaskState.TASK_STATE_COMPLETED)
+      turn.status('completed')
     }),
   )
   const { task, events } = await tasks.follow(taskId, HOME)
-  t.equal(task.status?.state, TaskState.TASK_STATE_SUBMITTED)
+  t.equal(task.status.state, 'submitted')
   start()
   const order: string[] = []
   for (let event = await events.next(); event !== undefined; event = await events.next()) {
-    order.push(event.payload?.$case ?? '')
+    order.push(event.kind)
     const stored = await tasks.get(taskId, HOME)
-    if (event.payload?.$case === 'artifactUpdate') t.equal(stored.artifacts.length, 1)
+    if (event.kind === 'artifact') t.equal(stored.artifacts.length, 1)
   }
-  t.strictSame(order, ['statusUpdate', 'artifactUpdate', 'statusUpdate'])
+  t.strictSame(order, ['status', 'artifact', 'status'])
   await tasks.close()
 })
 
@@ -74,8 +73,8 @@ t.test(
       },
       async () => {},
       async turn => {
-        turn.status(TaskState.TASK_STATE_FAILED)
-        turn.status(TaskState.TASK_STATE_COMPLETED)
+        turn.status('failed')
+        turn.status('completed')
       },
     ] satisfies TurnWork[]) {
       const { taskId, start } = await tasks.begin(newTask(work))
@@ -83,7 +82,7 @@ t.test(
       start()
       while ((await events.next()) !== undefined);
       const task = await tasks.get(taskId, HOME)
-      t.equal(task.status?.state, TaskState.TASK_STATE_FAILED)
+      t.equal(task.status.state, 'failed')
       t.notOk(JSON.stringify(task).includes('inside'))
     }
     t.equal(published.filter(type => type === 'shoal.task.failed').length, 3)
@@ -99,20 +98,20 @@ t.test('a changed, moved or removed row of the history is detected', async t => 
   while ((await events.next()) !== undefined);
   const rows = await tasks.transitions(taskId)
   t.equal(rows.length, 2)
-  t.equal(findBrokenRow(rows), undefined)
-  t.equal(findBrokenRow(rows.map(row => ({ ...row, actor: 'somebody' }))), 1)
-  t.equal(findBrokenRow(rows.toReversed()), 1)
-  t.equal(findBrokenRow(rows.slice(1)), 1)
+  t.equal(findBrokenTransition(rows), undefined)
+  t.equal(findBrokenTransition(rows.map(row => ({ ...row, actor: 'somebody' }))), 1)
+  t.equal(findBrokenTransition(rows.toReversed()), 1)
+  t.equal(findBrokenTransition(rows.slice(1)), 1)
   await tasks.close()
 })
 
 t.test('the newest states of many tasks are read in batches', async t => {
   const { tasks } = await scene(t)
   const ids: string[] = []
-  for (const state of [TaskState.TASK_STATE_COMPLETED, TaskState.TASK_STATE_FAILED]) {
+  for (const state of ['completed', 'failed'] as const) {
     const { taskId, start } = await tasks.begin(
       newTask(async turn => {
-        turn.status(TaskState.TASK_STATE_WORKING)
+        turn.status('working')
         turn.status(state)
       }),
     )
@@ -123,7 +122,7 @@ t.test('the newest states of many tasks are read in batches', async t => {
   }
   const rows = await tasks.newestTransitions(ids, 2)
   t.strictSame(
-    ids.map(id => rows.get(id)?.map(row => row.to_state)),
+    ids.map(id => rows.get(id)?.map(row => row.toState)),
     [
       ['working', 'completed'],
       ['working', 'failed'],
@@ -181,6 +180,6 @@ t.test('a store that fails once delays no task and loses nothing', async t => {
   start()
   await t.rejects(events.next(), { message: 'the disk is full' })
   await waitUntil('the task has ended', () => !tasks.isRunning(taskId))
-  t.equal((await tasks.get(taskId, HOME)).status?.state, TaskState.TASK_STATE_COMPLETED)
+  t.equal((await tasks.get(taskId, HOME)).status.state, 'completed')
   await tasks.close()
 })

@@ -87,9 +87,9 @@ t.test(
   async t => {
     for (const [column, value, why] of [
       ['state', 'xyzzy', 'expected one of idle, moving, found string'],
-      ['roles_json', '["xyzzy", 1]', /^1: Invalid input: expected string/],
+      ['roles_json', '["xyzzy", 1]', /^1: .*string/],
       ['roles_json', '["xyzzy"', 'expected JSON, found string'],
-      ['plan_json', '{"steps":"xyzzy"}', /^steps: Invalid input: expected number/],
+      ['plan_json', '{"steps":"xyzzy"}', /^steps: .*number/],
       ['token_sealed', null, 'expected text, found null'],
       ['is_local', 2, 'expected 0 or 1, found number'],
       ['docked_at', 1.5, 'expected a whole number, found number'],

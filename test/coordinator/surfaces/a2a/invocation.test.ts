@@ -1,9 +1,8 @@
-import { Message } from '@a2a-js/sdk'
 import t from 'tap'
 import { invocationOf } from '../../../../coordinator/surfaces/a2a/invocation.ts'
 
 const parseInvocation = (text: string) =>
-  invocationOf(Message.fromJSON({ messageId: 'm', role: 'ROLE_USER', parts: [{ text }] }))
+  invocationOf({ messageId: 'm', role: 'user', parts: [{ text }] })
 
 t.test('a skill and its input can be given in plain text', async t => {
   t.match(parseInvocation('test-echo {"words":"a"}'), { skill: 'test-echo', input: { words: 'a' } })
