@@ -7,6 +7,7 @@ import type { Skill } from '../coordinator/kernel/declaration/skill.ts'
 import { listDeclaring } from '../coordinator/surfaces/catalogue/load.ts'
 import { operations } from '../coordinator/surfaces/catalogue/operations.ts'
 import { skills } from '../coordinator/surfaces/catalogue/skills.ts'
+import { readResponseExamples } from '../coordinator/surfaces/http/docs/response-examples.ts'
 import { PASSED_ON } from '../daemon/helper/environment.ts'
 import { CLASS_OF_REACH } from '../daemon/helper/helper-class.ts'
 import { HOST_PROBES } from '../shared/probes/host-probes.ts'
@@ -14,7 +15,11 @@ import type { HostProbe } from '../shared/probes/probe.ts'
 import { clientTypes } from './client-types.ts'
 import { formatNeeds } from './format-needs.ts'
 import { formatRegisterFields } from './register-fields-page.ts'
-import { createResponseExamples, formatResponseExamples } from './response-examples.ts'
+import {
+  createResponseExamples,
+  formatResponseExamples,
+  keepCurrentExamples,
+} from './response-examples.ts'
 import { upstreamSourcesPage } from './upstream-sources-page.ts'
 import { type ExampleAnswer, workedExample } from './worked-example.ts'
 
@@ -237,6 +242,9 @@ if (import.meta.main) {
   const { answerExamples } = await import('../test/support/organisation/answer-examples.ts')
   const { skills: answers, responses } = await answerExamples()
   for (const [path, page] of Object.entries(PAGES)) writeFileSync(join(ROOT, path), page(answers))
-  const examples = formatResponseExamples(createResponseExamples(responses))
-  writeFileSync(join(ROOT, 'coordinator/surfaces/http/docs/response-examples.jsonl'), examples)
+  const path = join(ROOT, 'coordinator/surfaces/http/docs/response-examples.jsonl')
+  const stored = existsSync(path) ? readResponseExamples() : new Map()
+  const fresh = createResponseExamples(responses)
+  const examples = keepCurrentExamples(fresh, stored, [...skills, ...operations])
+  writeFileSync(path, formatResponseExamples(examples))
 }

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Operation } from '../coordinator/kernel/declaration/operation.ts'
 import type { ExampleAnswer } from './worked-example.ts'
 
 /** Response of one operation, as the API document shows it. */
@@ -30,6 +32,7 @@ const MAX_TEXT_CHARS = 400
 /** Secrets that a call returned once, and addresses of test servers. */
 const REPLACED: readonly [RegExp, string][] = [
   [/svc-dev-[A-Za-z0-9]{8}_[A-Za-z0-9]+/g, `svc-dev-Zx4f7Qm2_${'0'.repeat(40)}`],
+  [/\bshl_join_[A-Za-z0-9]{8}_[A-Za-z0-9]+/g, `shl_join_Zx4f7Qm2_${'0'.repeat(40)}`],
   [/\bwhsec_[A-Za-z0-9+/=_-]+/g, 'whsec_c2hvYWwgZXhhbXBsZSBzZWNyZXQ='],
   [/\b127\.0\.0\.1:\d{4,5}\b/g, '127.0.0.1:7070'],
 ]
@@ -45,6 +48,53 @@ export const createResponseExamples = (
       .toSorted(([one], [other]) => (one < other ? -1 : 1))
       .map(([id, answer]) => [id, toExample(answer, renumber)]),
   )
+}
+
+/** Declaration of an operation or a skill. */
+type Declared = Pick<Operation, 'id' | 'output'> & { text?: { body: string; type: string } }
+
+/**
+ * The fresh examples, without those whose stored example still has the declared form: an answer has
+ * keys, hashes and times of its own, and each run would change every line. Deleting the file renews
+ * all of them.
+ */
+export const keepCurrentExamples = (
+  fresh: ResponseExamples,
+  stored: ReadonlyMap<string, ResponseExample>,
+  declared: readonly Declared[],
+): ResponseExamples => {
+  const outputs = new Map(declared.map(each => [each.id, each]))
+  return Object.fromEntries(
+    Object.entries(fresh).map(([id, example]) => {
+      const old = stored.get(id)
+      const output = outputs.get(id)
+      // a list that is exported states its fields elsewhere, so that not even the fresh one fits
+      const isCurrent =
+        old !== undefined && isAlike(old, example) && (fits(old, output) || !fits(example, output))
+      return [id, isCurrent ? { status: old.status, type: old.type, value: old.value } : example]
+    }),
+  )
+}
+
+const isAlike = (one: ResponseExample, other: ResponseExample): boolean =>
+  one.status === other.status &&
+  one.type === other.type &&
+  isDeepStrictEqual(listFields(one.value), listFields(other.value))
+
+const listFields = (value: unknown): string[] =>
+  isObject(value) ? Object.keys(value).toSorted() : [typeof value]
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** True for a value of the declared form without further fields; texts and pending answers have none. */
+const fits = ({ status, value }: ResponseExample, declared: Declared | undefined): boolean => {
+  if (declared === undefined || status === 202 || !isObject(value)) return true
+  const { output, text } = declared
+  // REST leaves out the two fields of an answer that may be text
+  const left = text === undefined ? {} : { [text.body]: null, [text.type]: null }
+  const parsed = output.safeParse({ ...left, ...value })
+  return parsed.success && isDeepStrictEqual(parsed.data, { ...left, ...value })
 }
 
 /** Numbers the ids that are drawn at random, so that they are the same in each run. */
