@@ -10,7 +10,7 @@ import type { MdnsQuestion } from '../../../../shared/mdns/query.ts'
 import { writeQueries } from './known-answers.ts'
 import { QuestionPlan } from './question-plan.ts'
 import { RecordCache } from './record-cache.ts'
-import { ServiceList } from './service-list.ts'
+import { type ListedService, ServiceList } from './service-list.ts'
 import {
   buildService,
   type FoundService,
@@ -20,6 +20,7 @@ import {
   isDenied,
   listServiceRecords,
   type ServiceEntry,
+  type ServiceName,
 } from './services.ts'
 
 interface BrowserOptions {
@@ -28,6 +29,9 @@ interface BrowserOptions {
   types?: readonly string[]
 }
 
+/** A service that left, as bonjour-service listed it. */
+type GoneEntry = ServiceName & { listed: ListedService | undefined }
+
 interface Query {
   link: Link
   bytes: Buffer
@@ -35,6 +39,7 @@ interface Query {
 
 /** Types of records that one host answers for, so that one answer is enough. */
 const UNIQUE_TYPES = ['SRV', 'TXT', 'A', 'AAAA'] as const
+/** Most services that are pending or listed, and most types that they and the hosts' lists have. */
 const MAX_SERVICES = 1024
 const MAX_TYPES = 96
 /** Time for further addresses after the first one, so that a row has all of them. */
@@ -44,12 +49,14 @@ const FOLLOW_UP_MS = 120
 
 /**
  * Finds service instances by the records that hosts send, without sockets or a clock of its own.
- * bonjour-service chooses the service types to ask for and reports what appears and leaves; this
- * class completes each service first. Everything that a host can make it keep or ask is bounded.
+ * bonjour-service chooses the service types to ask for, holds the services and reports what appears
+ * and leaves; this class completes each service first. Everything that a host can make either keep or
+ * ask is bounded.
  */
 export class Browser {
   readonly #cache = new RecordCache()
-  readonly #entries = new Map<string, ServiceEntry>()
+  /** Services that are not complete yet, or that bonjour-service cannot list. */
+  readonly #pending = new Map<string, ServiceEntry>()
   readonly #links: readonly Link[]
   readonly #plans: Map<string, QuestionPlan>
   /** Listed services by the name of the link. */
@@ -96,7 +103,7 @@ export class Browser {
 
   /** Packets to send now: planned questions and those for records that expire soon. */
   takeQueries(now: number): Query[] {
-    for (const entry of this.#entries.values()) if (!entry.isReported) this.#advance(entry, now)
+    for (const entry of this.#pending.values()) this.#advance(entry, now)
     for (const { link, record } of this.#cache.takeDue(now))
       if (record.type !== 'NSEC' && this.#isWanted(record.name))
         this.#plans.get(link.name)?.renew({ name: record.name, type: record.type }, now)
@@ -108,21 +115,24 @@ export class Browser {
   /** Services that became complete, and those that left. */
   *takeReady(now: number): Generator<FoundService> {
     yield* this.#takeGone(now, this.#cache.listExpired(now))
-    for (const entry of this.#entries.values()) {
-      if (entry.isReported || entry.completeAt === undefined) continue
-      if (now - entry.completeAt < SETTLE_MS || !this.#isAlive(entry)) continue
-      entry.isReported = true
-      yield this.#describe(entry)
+    for (const [key, entry] of this.#pending) {
+      if (entry.completeAt === undefined || now - entry.completeAt < SETTLE_MS) continue
+      const listed = this.#isAlive(entry) ? this.#list(entry) : undefined
+      if (listed === undefined) continue
+      this.#pending.delete(key)
+      yield listed
     }
   }
 
   /**
-   * Takes the rest at the end: what is incomplete, and what said goodbye less than a second ago.
+   * Takes the rest at the end: what is incomplete or could not be listed, and what said goodbye less
+   * than a second ago.
    */
   *takeRest(now: number): Generator<FoundService> {
     const withdrawn = [...this.#cache.all()].filter(({ isWithdrawn }) => isWithdrawn)
     yield* this.#takeGone(now, withdrawn)
-    for (const entry of this.#entries.values()) if (!entry.isReported) yield this.#describe(entry)
+    for (const entry of this.#pending.values())
+      yield this.#list(entry) ?? buildService(this.#cache, entry)
   }
 
   /** Ends questions that a record answers or denies; others may still answer those for pointers. */
@@ -135,26 +145,34 @@ export class Browser {
   }
 
   *#takeGone(now: number, ended: ReturnType<RecordCache['listExpired']>): Generator<FoundService> {
-    const gone = ended.flatMap(({ link, record }) => {
-      const entry = record.type === 'PTR' && this.#entries.get(entryKey(link, record.target))
-      return entry ? [entry] : []
-    })
-    for (const entry of gone) this.#entries.delete(entryKey(entry.link, entry.name))
+    const gone = ended.flatMap(({ link, record }) =>
+      record.type === 'PTR' ? this.#takeEntry(link, record.target) : [],
+    )
     const found = gone.map(entry => this.#describeGone(entry, now))
     for (const record of ended) this.#cache.remove(record)
     yield* found
   }
 
-  /** Service as bonjour-service lists it; one that it cannot list is described by its records. */
-  #describe(entry: ServiceEntry): FoundService {
-    const records = listServiceRecords(this.#cache, entry)
-    const listed = this.#lists.get(entry.link.name)?.add({ ...entry, records })
-    return { ...buildService(this.#cache, entry), ...listed }
+  /** The pending or listed service of a name, which is neither from now on. */
+  #takeEntry(link: Link, name: string): GoneEntry[] {
+    const key = entryKey(link, name)
+    const pending = this.#pending.get(key)
+    this.#pending.delete(key)
+    const parsed = parseInstanceName(name)
+    const list = this.#lists.get(link.name)
+    if (parsed === undefined || (pending === undefined && list?.has(name) !== true)) return []
+    return [{ ...parsed, link, name, listed: list?.remove({ type: parsed.type, name }) }]
   }
 
-  #describeGone(entry: ServiceEntry, now: number): FoundService {
+  /** Gives a complete service to bonjour-service; undefined when it cannot list it. */
+  #list(entry: ServiceEntry): FoundService | undefined {
+    const records = listServiceRecords(this.#cache, entry)
+    const listed = this.#lists.get(entry.link.name)?.add({ ...entry, records })
+    return listed && { ...buildService(this.#cache, entry), ...listed }
+  }
+
+  #describeGone({ listed, ...entry }: GoneEntry, now: number): FoundService {
     const service = buildService(this.#cache, entry)
-    const listed = this.#lists.get(entry.link.name)?.remove(entry)
     const { host, link } = service
     const isHostGone =
       host !== null && hasLeft(this.#cache, link, host, now) && !this.#hasServices(link, host)
@@ -162,12 +180,15 @@ export class Browser {
   }
 
   #hasServices(link: Link, host: string): boolean {
-    return [...this.#entries.values()].some(
-      ({ link: { name }, ...each }) =>
-        name === link.name &&
-        this.#cache
-          .find(link, 'SRV', each.name)
-          .some(({ record }) => foldName(record.target) === foldName(host)),
+    const pending = [...this.#pending.values()].filter(each => each.link.name === link.name)
+    const names = [
+      ...pending.map(({ name }) => name),
+      ...(this.#lists.get(link.name)?.names() ?? []),
+    ]
+    return names.some(name =>
+      this.#cache
+        .find(link, 'SRV', name)
+        .some(({ record }) => foldName(record.target) === foldName(host)),
     )
   }
 
@@ -177,15 +198,18 @@ export class Browser {
 
   #addType(name: string, link: Link, now: number): void {
     const type = parseTypeName(name)
-    if (type === undefined || this.#types !== undefined) return
-    if (this.#foundTypes.size >= MAX_TYPES && !this.#foundTypes.has(type)) {
-      this.#isOverfull = true
-      return
-    }
-    this.#foundTypes.add(type)
+    if (type === undefined || this.#types !== undefined || !this.#admitType(type)) return
     this.#askAt = now
     this.#lists.get(link.name)?.addType(type)
     this.#askAt = undefined
+  }
+
+  /** False for a type that found no room. */
+  #admitType(type: string): boolean {
+    const isAdmitted = this.#foundTypes.has(type) || this.#foundTypes.size < MAX_TYPES
+    if (isAdmitted) this.#foundTypes.add(type)
+    else this.#isOverfull = true
+    return isAdmitted
   }
 
   /** Plans a question of bonjour-service; on a link without a plan none is sent. */
@@ -198,12 +222,17 @@ export class Browser {
     const parsed = parseInstanceName(name)
     if (type === undefined || parsed?.type !== type || !this.#isWanted(typeOf)) return
     const key = entryKey(link, name)
-    if (this.#entries.has(key)) return
-    if (this.#entries.size >= MAX_SERVICES) {
+    if (this.#pending.has(key) || this.#lists.get(link.name)?.has(name) || !this.#admitType(type))
+      return
+    if (this.#countServices() >= MAX_SERVICES) {
       this.#isOverfull = true
       return
     }
-    this.#entries.set(key, { ...parsed, link, name, firstSeenAt: now, isReported: false })
+    this.#pending.set(key, { ...parsed, link, name, firstSeenAt: now })
+  }
+
+  #countServices(): number {
+    return [...this.#lists.values()].reduce((sum, { size }) => sum + size, this.#pending.size)
   }
 
   /** True for names below a service type that this browser looks for. */

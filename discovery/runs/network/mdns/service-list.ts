@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import Bonjour, { type Service } from 'bonjour-service'
-import { META_NAME } from '../../../../shared/mdns/names.ts'
+import { foldName, META_NAME } from '../../../../shared/mdns/names.ts'
 import type { MdnsRecord } from '../../../../shared/mdns/packet.ts'
 import { readTxt } from '../../../../shared/mdns/txt.ts'
 
@@ -31,6 +31,8 @@ type FoundByBonjour = Service & { rawTxt?: Buffer[] }
  */
 export class ServiceList {
   readonly #mdns: EventEmitter
+  /** Folded names of the listed services: bonjour-service would compare each of them. */
+  readonly #names = new Set<string>()
   #found: FoundByBonjour | undefined
 
   /** Calls `ask` with the name of each service type to ask for, at once for those of `types`. */
@@ -40,11 +42,28 @@ export class ServiceList {
     const chosen = types === undefined ? [null] : [...types].map(parseType)
     for (const each of chosen) {
       const browser = new Bonjour.Browser(this.#mdns, each)
-      const note = (service: Service): void => {
+      browser.on('up', service => {
         this.#found = service
-      }
-      browser.on('up', note).on('down', note)
+        this.#names.add(foldName(service.fqdn))
+      })
+      browser.on('down', service => {
+        this.#found = service
+        this.#names.delete(foldName(service.fqdn))
+      })
     }
+  }
+
+  get size(): number {
+    return this.#names.size
+  }
+
+  /** Folded names of the listed services. */
+  names(): Iterable<string> {
+    return this.#names
+  }
+
+  has(name: string): boolean {
+    return this.#names.has(foldName(name))
   }
 
   /** Makes a service type known, which bonjour-service asks for. */

@@ -18,21 +18,24 @@ export interface FoundService extends InstanceName {
   isHostGone: boolean
 }
 
-/** A service that was heard of, whether or not its records have arrived. */
-export interface ServiceEntry extends InstanceName {
+/** Name of a service on one link. */
+export interface ServiceName extends InstanceName {
   link: Link
   /** Full name: `Printer._ipp._tcp.local`. */
   name: string
+}
+
+/** A service that was heard of and is not listed yet. */
+export interface ServiceEntry extends ServiceName {
   firstSeenAt: number
   /** Time at which host, port, attributes and an address were all known; undefined before. */
   completeAt?: number
-  isReported: boolean
 }
 
 const MAX_ADDRESSES = 16
 
 /** What the cache knows of a service. */
-export const buildService = (cache: RecordCache, entry: ServiceEntry): FoundService => {
+export const buildService = (cache: RecordCache, entry: ServiceName): FoundService => {
   const { link, name, instance, type } = entry
   const [srv] = cache.find(link, 'SRV', name)
   const [txt] = cache.find(link, 'TXT', name)
@@ -54,7 +57,7 @@ export const buildService = (cache: RecordCache, entry: ServiceEntry): FoundServ
 }
 
 /** Records of a service: its pointer, host, attributes and addresses. */
-export const listServiceRecords = (cache: RecordCache, entry: ServiceEntry): MdnsRecord[] => {
+export const listServiceRecords = (cache: RecordCache, entry: ServiceName): MdnsRecord[] => {
   const { link, name } = entry
   const [srv] = cache.find(link, 'SRV', name)
   const [txt] = cache.find(link, 'TXT', name)
@@ -68,13 +71,13 @@ export const listServiceRecords = (cache: RecordCache, entry: ServiceEntry): Mdn
 /** The record that announces the instance; undefined after it expired. */
 export const findPointer = (
   cache: RecordCache,
-  { link, name, type }: ServiceEntry,
+  { link, name, type }: ServiceName,
 ): (CachedRecord & { record: { type: 'PTR' } }) | undefined =>
   cache
     .find(link, 'PTR', `${type}.local`)
     .find(({ record }) => foldName(record.target) === foldName(name))
 
-export const isComplete = (cache: RecordCache, { link, name }: ServiceEntry): boolean => {
+export const isComplete = (cache: RecordCache, { link, name }: ServiceName): boolean => {
   const [srv] = cache.find(link, 'SRV', name)
   if (srv === undefined) return false
   const { target } = srv.record

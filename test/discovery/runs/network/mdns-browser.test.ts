@@ -170,6 +170,24 @@ t.test('hostile packets neither crash the browser nor make it ask or keep withou
   t.ok([...browser.takeRest(50_000)].length <= 1024)
 })
 
+t.test('services of more types than one scan looks for are left out, which it states', async t => {
+  const { browser, tell, tick } = createBrowser()
+  const types = new Set<string>()
+  for (let at = 0; at < 200; at++) {
+    const type = `_t${at}._tcp.local`
+    const data = `web.${type}`
+    const now = at * 2000
+    const ptr = (ttl: number): Answer => ({ type: 'PTR', name: type, ttl, data })
+    const own = service().map(each => ({ ...each, name: data }))
+    tell(now, ptr(120), ...own, address())
+    for (const row of [...tick(now), ...tick(now + 200)]) types.add(row.type)
+    tell(now + 300, ptr(0))
+    tick(now + 1400)
+  }
+  t.equal(types.size, 96, 'also when each service leaves before the next one appears')
+  t.ok(browser.isFull)
+})
+
 t.test('a packet is refused when it is malformed, and never read without end', async t => {
   const header = (answers: number) => Buffer.from([0, 0, 0x84, 0, 0, 0, 0, answers, 0, 0, 0, 0])
   const loop = Buffer.concat([header(1), Buffer.from([0xc0, 12, 0, 12, 0, 1, 0, 0, 0, 1, 0, 0])])
