@@ -15,11 +15,9 @@ import { parseArgs } from 'node:util'
 import { listImports } from '../bin/arrows/walk.ts'
 import { listChanged, listTouched } from './runner/changed-files.ts'
 import { takeChildrenCpuMs } from './runner/children-cpu.ts'
-import { planRun } from './runner/plan-run.ts'
 import { type FilesReport, reportFiles } from './runner/report-files.ts'
 import { killRunning, runFiles } from './runner/run-files.ts'
-import { listShard, parseShard } from './runner/shard.ts'
-import { isWaiting } from './runner/slow-files.ts'
+import { parseShard, planShard, type ShardPlan } from './runner/shard.ts'
 import { makeEmptyStores } from './support/empty-store.ts'
 import { FOLDER_OF_RUN, MEMORY_FOLDER } from './support/memory-folder.ts'
 import { Cluster, SOCKET_FOLDER } from './support/postgres.ts'
@@ -131,19 +129,17 @@ const add = (counts: Counts, { lines, passed, failed }: FilesReport): void => {
  * that wait run beside all others.
  */
 const runAll = async (
-  files: readonly string[],
+  { waiting, planned }: ShardPlan,
   runChecks: () => Promise<void>,
 ): Promise<Counts> => {
   const counts = { passed: 0, failed: 0 }
-  const idle = files.filter(isWaiting).map(file => [file])
-  const planned = planRun(files.filter(file => !isWaiting(file)))
   const work = async (take: () => readonly string[] | undefined): Promise<void> => {
     for (let next = take(); next !== undefined; next = take())
       add(counts, reportFiles(await runFiles(next)))
   }
   const slow = Array.from({ length: JOBS - 1 }, () => work(() => planned.shift()))
   const others = runChecks().then(() => work(() => planned.pop()))
-  await Promise.all([others, ...slow, work(() => idle.shift())])
+  await Promise.all([others, ...slow, work(() => waiting.shift())])
   return counts
 }
 
@@ -203,11 +199,11 @@ const shard = parseShard(shardText) ?? refuse(`--shard ${shardText} is not a par
 if (process.env.CI === 'true') installPackages()
 const all = paths.length === 0 ? expand('test') : paths.flatMap(expand)
 const changed = isChanged ? readChanged(since ?? 'HEAD') : []
-const files = listShard(isChanged ? chooseTouched(changed, all) : all, shard)
+const plan = planShard(isChanged ? chooseTouched(changed, all) : all, shard)
 prepareRun()
-const cluster = await startCluster(files)
+const cluster = await startCluster([...plan.waiting, ...plan.planned].flat())
 await makeEmptyStores(cluster?.folder)
-const { passed, failed } = await runAll(files, async () => {
+const { passed, failed } = await runAll(plan, async () => {
   if (paths.length > 0 || shard.index > 1) return
   // each further checker of tsc checks most of the types again
   await check('tsc', ['--noEmit', '--checkers', '1'])

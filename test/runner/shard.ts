@@ -13,12 +13,24 @@ export const parseShard = (text: string): Shard | undefined => {
   return index >= 1 && index <= count ? { index, count } : undefined
 }
 
+/** Plan of one part of a run: each entry is the files of one process. */
+export interface ShardPlan {
+  /** Processes that wait for most of their time, which run beside all others. */
+  waiting: (readonly string[])[]
+  /** The others in the order in which they start. */
+  planned: (readonly string[])[]
+}
+
 /**
- * Files of one part. Each process of the plan belongs to one part, by turns in the order of the
- * plan, so that the parts take about the same time.
+ * Plans the run of one part. Each process belongs to one part, by turns in the order of the plan, so
+ * that the parts take about the same time.
  */
-export const listShard = (files: readonly string[], { index, count }: Shard): string[] => {
+export const planShard = (files: readonly string[], { index, count }: Shard): ShardPlan => {
   const waiting = files.filter(isWaiting).map(file => [file])
-  const processes = [...waiting, ...planRun(files.filter(file => !isWaiting(file)))]
-  return processes.filter((_, at) => at % count === index - 1).flat()
+  const planned = planRun(files.filter(file => !isWaiting(file)))
+  const isOwn = (at: number): boolean => at % count === index - 1
+  return {
+    waiting: waiting.filter((_, at) => isOwn(at)),
+    planned: planned.filter((_, at) => isOwn(waiting.length + at)),
+  }
 }
