@@ -1,3 +1,4 @@
+// not undici: a refusal is read like that of an upgrade (uplink/dial.ts), and nothing more is loaded
 import http from 'node:http'
 import https from 'node:https'
 import type * as z from 'zod'

@@ -1,3 +1,4 @@
+// not undici: of an upgrade that is refused it does not give the body
 import http from 'node:http'
 import https from 'node:https'
 import type { Socket } from 'node:net'

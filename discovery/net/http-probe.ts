@@ -1,3 +1,4 @@
+// not undici: a probe reads headers as they are spelled, and pages of any server as far as they come
 import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'

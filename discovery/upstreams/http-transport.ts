@@ -100,7 +100,7 @@ const replyOf = ({ status, headers, body }: ExchangeAnswer): TransportReply => (
   status,
   headers: Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || name === 'set-cookie' ? [] : [[name, [value].flat().join(', ')]],
+      value === undefined || name === 'set-cookie' ? [] : [[name, value]],
     ),
   ),
   body,

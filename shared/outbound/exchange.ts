@@ -1,28 +1,18 @@
-import {
-  type ClientRequest,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-} from 'node:http'
-import { request as httpsRequest } from 'node:https'
-import type { LookupFunction, Socket } from 'node:net'
-import { pipeline } from 'node:stream'
-import { createGunzip } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gunzip } from 'node:zlib'
 import { VERSION } from '../version.ts'
-import { openPhases } from './phases.ts'
+import { type AnswerHeaders, AnswerReader, createTooLargeError } from './answer-reader.ts'
+import { type ConnectionTarget, type KeptConnections, openConnection } from './connections.ts'
+import { openPhases, type Phases } from './phases.ts'
 import type { Address } from './resolve.ts'
-import { SendError } from './send-error.ts'
 
 /** One request of HTTP, with every phase and size bounded. */
-interface ExchangeRequest {
-  url: URL
+interface ExchangeRequest extends Omit<ConnectionTarget, 'addresses'> {
   method: 'GET' | 'POST' | 'PUT'
   headers: Readonly<Record<string, string>>
-  body: string | undefined
+  body?: string | undefined
   /** Gives the addresses that may be connected to; throws SendError for a target that may not. */
   findAddresses(): Promise<readonly Address[]>
-  /** Unix socket to connect to instead. */
-  socketPath?: string
   /** Longest time to find the addresses, and again to connect with TLS. */
   connectSeconds: number
   /** Longest time until the target begins to answer, and again until its answer ended. */
@@ -33,21 +23,19 @@ interface ExchangeRequest {
   maxAnswerBytes: number
   /** True to accept a compressed answer, which is then decoded. */
   acceptsGzip?: boolean
-  /** Authorities beside the system's, PEM. */
-  ca?: string
+  /** Connections to use and leave open; by default the request has one of its own. */
+  connections?: KeptConnections
 }
 
 export interface ExchangeAnswer {
   status: number
-  headers: IncomingHttpHeaders
+  headers: AnswerHeaders
   body: Buffer
 }
 
-const MAX_HEADER_BYTES = 16 * 1024
-
 /**
- * Makes one request on a connection of its own, to nothing but the given addresses, and follows no
- * redirect. Throws SendError, or the error of the socket.
+ * Makes one request to nothing but the given addresses, and follows no redirect. Throws SendError, or
+ * the error of the socket.
  */
 export const exchange = async (
   request: ExchangeRequest,
@@ -58,92 +46,81 @@ export const exchange = async (
     phase.begin(request.connectSeconds)
     const addresses =
       request.socketPath === undefined ? await phase.waitFor(request.findAddresses()) : []
-    const sent = open(request, addresses)
-    phase.onEnd(error => sent.destroy(error))
     phase.begin(request.connectSeconds)
-    sent.once('socket', socket =>
-      onConnected(request, socket, () => phase.begin(request.answerSeconds)),
-    )
-    const response = await phase.waitFor(responseTo(sent))
+    const reader = send(request, addresses, phase)
+    const { status, headers } = await phase.waitFor(reader.started)
     phase.begin(request.answerSeconds)
-    const body = await phase.waitFor(bodyOf(response, request))
-    return { status: response.statusCode ?? 0, headers: response.headers, body }
+    return { status, headers, body: await readBody(reader, headers, request, phase) }
   } finally {
     phase.end()
   }
 }
 
-const open = (
-  { url, method, headers, body, ca, socketPath, acceptsGzip }: ExchangeRequest,
+/** Longest body that is read only for its connection to be used again, and the time for it. */
+const MAX_DRAIN_BYTES = 16 * 1024
+const DRAIN_SECONDS = 1
+
+const send = (
+  request: ExchangeRequest,
   addresses: readonly Address[],
-): ClientRequest => {
-  const secure = url.protocol === 'https:'
-  const sent = (secure ? httpsRequest : httpRequest)(url, {
-    method,
-    agent: false,
-    lookup: createPinnedLookup(addresses),
-    maxHeaderSize: MAX_HEADER_BYTES,
-    headers: {
-      'user-agent': `shoal/${VERSION}`,
-      accept: '*/*',
-      ...(acceptsGzip ? { 'accept-encoding': 'gzip' } : {}),
-      ...headers,
-      ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
-      connection: 'close',
+  phase: Phases,
+): AnswerReader => {
+  const { url, method, body, connections, maxAnswerBytes, answerSeconds } = request
+  const target = { ...request, addresses }
+  const connection = connections?.take(target) ?? openConnection(target)
+  const reader = new AnswerReader({
+    maxBytes: maxAnswerBytes || MAX_DRAIN_BYTES,
+    onConnected: () => phase.begin(answerSeconds),
+  })
+  phase.onEnd(error => {
+    reader.abort(error)
+    if (connections === undefined) void connection.destroy(error)
+  })
+  connection.dispatch(
+    {
+      method,
+      path: `${url.pathname}${url.search}`,
+      headers: headersOf(request),
+      ...(body === undefined ? {} : { body }),
     },
-    ...(ca === undefined ? {} : { ca }),
-    ...(socketPath === undefined ? {} : { socketPath }),
-  })
-  sent.end(body)
-  return sent
+    reader,
+  )
+  return reader
 }
 
-/** Answers the addresses that were judged, whatever the name means by now. */
-export const createPinnedLookup =
-  (addresses: readonly Address[]): LookupFunction =>
-  (_host, options, callback) => {
-    const [first] = addresses
-    if (options.all) callback(null, [...addresses])
-    else callback(null, first?.address ?? '', first?.family)
-  }
+const headersOf = ({ headers, acceptsGzip }: ExchangeRequest): Record<string, string> => ({
+  'user-agent': `shoal/${VERSION}`,
+  accept: '*/*',
+  ...(acceptsGzip ? { 'accept-encoding': 'gzip' } : {}),
+  ...headers,
+})
 
-const onConnected = ({ url }: ExchangeRequest, socket: Socket, listener: () => void): void => {
-  socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', listener)
-}
-
-const responseTo = (sent: ClientRequest): Promise<IncomingMessage> =>
-  new Promise((resolve, reject) => {
-    sent.once('response', resolve)
-    // it stays: a connection that is cut later must not end the process
-    sent.on('error', reject)
-  })
-
-/** Reads at most so many bytes; with 0 the connection is closed instead. */
-const bodyOf = async (
-  response: IncomingMessage,
-  { maxAnswerBytes, acceptsGzip = false }: ExchangeRequest,
+const readBody = async (
+  reader: AnswerReader,
+  headers: AnswerHeaders,
+  { maxAnswerBytes, acceptsGzip, connections }: ExchangeRequest,
+  phase: Phases,
 ): Promise<Buffer> => {
-  response.on('error', () => {})
   if (maxAnswerBytes === 0) {
-    response.destroy()
+    if (connections !== undefined) await drain(reader, phase)
     return Buffer.alloc(0)
   }
-  const isCoded = acceptsGzip && /^(x-)?gzip$/i.test(response.headers['content-encoding'] ?? '')
-  return readAtMost(isCoded ? gunzip(response) : response, maxAnswerBytes)
+  const body = await phase.waitFor(reader.body)
+  const isCoded = acceptsGzip && /^(x-)?gzip$/i.test(headers['content-encoding'] ?? '')
+  return isCoded ? phase.waitFor(decode(body, maxAnswerBytes)) : body
 }
 
-const readAtMost = async (stream: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> => {
-  const pieces: Buffer[] = []
-  let bytes = 0
-  for await (const piece of stream) {
-    bytes += piece.length
-    if (bytes > maxBytes)
-      throw new SendError('too_large', `the answer has more than ${maxBytes} bytes`)
-    pieces.push(piece)
+/** Waits for the end of a short body; the end of the phases closes the connection of another one. */
+const drain = async (reader: AnswerReader, phase: Phases): Promise<void> => {
+  phase.begin(DRAIN_SECONDS)
+  await phase.waitFor(reader.body).catch(() => {})
+}
+
+const decode = async (bytes: Buffer, maxOutputLength: number): Promise<Buffer> => {
+  try {
+    return await promisify<Buffer, object, Buffer>(gunzip)(bytes, { maxOutputLength })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_BUFFER_TOO_LARGE') throw error
+    throw createTooLargeError(maxOutputLength)
   }
-  return Buffer.concat(pieces)
 }
-
-/** A connection that is cut ends the decoded stream too, which `pipe` alone would not do. */
-const gunzip = (response: IncomingMessage): AsyncIterable<Buffer> =>
-  pipeline(response, createGunzip(), () => {})

@@ -6,6 +6,7 @@ export interface Phases {
   begin(seconds: number): void
   /** Waits for a step of the phase. Throws SendError at the end of its time. */
   waitFor<T>(work: Promise<T>): Promise<T>
+  /** Calls `run` at the end, or at once after it. */
   onEnd(run: (error: Error) => void): void
   end(): void
 }
@@ -15,7 +16,11 @@ export const openPhases = (signal: AbortSignal, totalSeconds?: number): Phases =
   const ended = Promise.withResolvers<never>()
   ended.promise.catch(() => {})
   let timer: NodeJS.Timeout | undefined
-  const stop = (error: SendError): void => ended.reject(error)
+  let endedBy: SendError | undefined
+  const stop = (error: SendError): void => {
+    endedBy ??= error
+    ended.reject(error)
+  }
   const createTimer = (seconds: number): NodeJS.Timeout =>
     setTimeout(
       () => stop(new SendError('timed_out', `no answer within ${seconds} s`)),
@@ -28,13 +33,16 @@ export const openPhases = (signal: AbortSignal, totalSeconds?: number): Phases =
   return {
     begin: seconds => {
       clearTimeout(timer)
-      timer = createTimer(seconds)
+      if (endedBy === undefined) timer = createTimer(seconds)
     },
     waitFor: work => {
       work.catch(() => {})
       return Promise.race([work, ended.promise])
     },
-    onEnd: run => void ended.promise.catch(run),
+    onEnd: run => {
+      if (endedBy === undefined) ended.promise.catch(run)
+      else run(endedBy)
+    },
     end: () => {
       clearTimeout(timer)
       clearTimeout(whole)

@@ -88,7 +88,7 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
         'content-type': 'application/cloudevents+json; charset=utf-8',
         ...signatureHeaders({ id: event.id, timestampSeconds, body }, secretsOf(webhook)),
       }
-      const message = { url: webhook.url, headers, body }
+      const message = { url: webhook.url, headers, body, isRepeated: true }
       const { status, retryAfterSeconds } = await sender.send(message, signal).catch(error => {
         throw asJobFailure(error)
       })

@@ -1,5 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { parseAllowed } from '../../../shared/outbound/allow-list.ts'
+import { KeptConnections } from '../../../shared/outbound/connections.ts'
 import { type ExchangeAnswer, exchange } from '../../../shared/outbound/exchange.ts'
 import { type JudgeRules, judgeUrl, type Target } from '../../../shared/outbound/judge.ts'
 import { checkedAddresses, type Resolve, systemResolve } from '../../../shared/outbound/resolve.ts'
@@ -14,6 +15,11 @@ interface OutboundRequest {
   body?: string
   /** Most bytes of the answer to read; more is an error. 0, the default, reads none of it. */
   maxAnswerBytes?: number
+  /**
+   * True for a message that is sent again after a failure: it may use an open connection, which the
+   * target can close at any time.
+   */
+  isRepeated?: boolean
 }
 
 interface OutboundResponse {
@@ -68,6 +74,7 @@ export const createSender = (parts: SenderParts): Sender => {
     }),
     parts.nowMs,
   )
+  const connections = new KeptConnections()
   const judge: Sender['judge'] = url => judgeUrl(url, rules)
 
   const admitMessage = (message: OutboundRequest): Target => {
@@ -83,7 +90,7 @@ export const createSender = (parts: SenderParts): Sender => {
 
   const exchangeWith = async (
     target: Target,
-    { method = 'POST', headers = {}, body, maxAnswerBytes = 0 }: OutboundRequest,
+    { method = 'POST', headers = {}, body, maxAnswerBytes = 0, isRepeated }: OutboundRequest,
     signal: AbortSignal,
   ): Promise<OutboundResponse> => {
     const request = {
@@ -96,6 +103,7 @@ export const createSender = (parts: SenderParts): Sender => {
       connectSeconds: config.connect_seconds,
       answerSeconds: config.answer_seconds,
       ...(parts.ca === undefined ? {} : { ca: parts.ca }),
+      ...(isRepeated ? { connections } : {}),
     }
     return answerOf(await exchange(request, signal))
   }

@@ -1,3 +1,4 @@
+// not undici: nothing but the status is read, and the helper loads nothing more for it
 import { get as getHttp, type RequestOptions } from 'node:http'
 import { get as getHttps } from 'node:https'
 

@@ -1,7 +1,8 @@
+// not undici: its body is a stream, which undici below 8 must not pause (see answer-reader.ts)
 import http from 'node:http'
 import https from 'node:https'
 import type { Readable } from 'node:stream'
-import { createPinnedLookup } from '../../../shared/outbound/exchange.ts'
+import { createPinnedLookup } from '../../../shared/outbound/connections.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { parseDownloadUrl } from '../../../shared/weights-source.ts'
 import type { Clock } from '../clock.ts'

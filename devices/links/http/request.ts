@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+// not undici: the socket is opened and verified by the link
 import http, { type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { ShoalError } from '../../../shared/errors.ts'

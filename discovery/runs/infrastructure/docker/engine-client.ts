@@ -1,10 +1,5 @@
-import { request } from 'node:http'
-import { type BoundedAnswer, readAnswer } from '../../../net/read-answer.ts'
+import { askApi } from '../../../net/ask-api.ts'
 import { NotPossibleHere } from '../../../scan-run.ts'
-
-/** Largest answer, bytes; a host with a thousand containers sends about 3 MB. */
-const MAX_BYTES = 32 * 1024 * 1024
-const TIMEOUT_MS = 10_000
 
 /** Asks a container engine at a unix socket. Only GET requests are made. */
 export class EngineClient {
@@ -24,15 +19,11 @@ export class EngineClient {
 
   /** @throws Error with the code of the system, or with the status and message of the engine */
   async get(path: string): Promise<unknown> {
-    const { status, text } = await this.#request(`${this.#prefix}${path}`)
+    const url = new URL(`http://localhost${this.#prefix}${path}`)
+    const place = { socketPath: this.#socketPath }
+    const { status, text } = await askApi(url, {}, place, this.#signal)
     if (status !== 200) throw new Error(`${path} answered ${status}: ${text.slice(0, 200)}`)
     return JSON.parse(text)
-  }
-
-  #request(path: string): Promise<BoundedAnswer> {
-    const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(TIMEOUT_MS)])
-    const options = { socketPath: this.#socketPath, path, signal, agent: false }
-    return readAnswer(request({ ...options, headers: { host: 'localhost' } }), path, MAX_BYTES)
   }
 }
 

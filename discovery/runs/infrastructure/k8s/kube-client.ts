@@ -1,13 +1,8 @@
-import { request } from 'node:https'
 import { isIP } from 'node:net'
-import { type BoundedAnswer, readAnswer } from '../../../net/read-answer.ts'
+import { askApi, type BoundedAnswer } from '../../../net/ask-api.ts'
 import type { PinnedTarget } from '../../../resolve-target.ts'
 import { requireInScope } from '../../../scope.ts'
 import type { KubeAccess } from './kube-access.ts'
-
-/** Largest answer, bytes: a page of 500 pods has some 5 MB. */
-const MAX_BYTES = 32 * 1024 * 1024
-const TIMEOUT_MS = 10_000
 
 /**
  * Asks an API server, with GET only. With credentials the certificate of the server must be valid;
@@ -25,29 +20,24 @@ export class KubeClient {
   }
 
   /** @throws ShoalError scope_denied; Error of the connection */
-  get(path: string): Promise<BoundedAnswer> {
-    const { server, ca, serverName, credentials } = this.#access
-    const { hostname, port, host } = new URL(server)
+  async get(path: string): Promise<BoundedAnswer> {
+    const { server, ca, serverName: servername, credentials } = this.#access
     const [address = ''] = this.#target.addresses
     requireInScope(this.#target.scope, address)
-    const name = serverName ?? hostname.replace(/^\[(.*)\]$/, '$1')
     const { token, cert, key } = credentials ?? {}
-    const options = {
-      host: address,
-      port: port || 443,
-      path,
-      agent: false as const,
-      signal: AbortSignal.any([this.#signal, AbortSignal.timeout(TIMEOUT_MS)]),
-      rejectUnauthorized: credentials !== undefined,
-      ...(isIP(name) === 0 && { servername: name }),
+    const headers = {
+      accept: 'application/json',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    }
+    const place = {
+      address,
       ...(ca !== undefined && { ca }),
-      ...(cert !== undefined && key !== undefined && { cert, key }),
-      headers: {
-        host,
-        accept: 'application/json',
-        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      tls: {
+        rejectUnauthorized: credentials !== undefined,
+        ...(servername !== undefined && isIP(servername) === 0 && { servername }),
+        ...(cert !== undefined && key !== undefined && { cert, key }),
       },
     }
-    return readAnswer(request(options), path, MAX_BYTES)
+    return askApi(new URL(path, server), headers, place, this.#signal)
   }
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { BoundedAnswer } from '../../../net/read-answer.ts'
+import type { BoundedAnswer } from '../../../net/ask-api.ts'
 
 type Get = (path: string) => Promise<BoundedAnswer>
 

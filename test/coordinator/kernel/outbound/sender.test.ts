@@ -178,6 +178,75 @@ t.test('the requests to one target are limited at once and per minute', async t 
   await t.rejects(sender.send({ url }, never), failure({ reason: 'busy' }))
 })
 
+t.test('repeated messages share a connection, but only at the same judged addresses', async t => {
+  const ports = new Set<number | undefined>()
+  let found: Address[] = [LOOPBACK]
+  const { sender, url } = await scene(
+    t,
+    (request, response) => {
+      ports.add(request.socket.remotePort)
+      response.end('a short body is read for the next request')
+    },
+    {},
+    async () => found,
+  )
+  const deliver = () => sender.send({ url, isRepeated: true }, never)
+  for (let count = 0; count < 9; count++) t.equal((await deliver()).status, 200)
+  const shared = ports.size
+  t.ok(shared <= 2, `${shared} connections`)
+  await sender.send({ url }, never)
+  t.equal(ports.size, shared + 1, 'a message that is sent once has a connection of its own')
+  found = [LOOPBACK, LOOPBACK]
+  t.equal((await deliver()).status, 200)
+  t.equal(ports.size, shared + 2, 'the name has other addresses')
+  found = [{ address: '169.254.169.254', family: 4 }]
+  await t.rejects(deliver(), failure({ reason: 'refused' }), 'an open connection is judged again')
+})
+
+t.test('a target that cuts, drips, floods or overflows its answer harms nothing', async t => {
+  const answers: RequestListener[] = [
+    (_request, response) => {
+      response.writeHead(200, { connection: 'close', 'content-length': 2 ** 22 })
+      response.write(Buffer.alloc(2 ** 20), () => response.destroy())
+    },
+    (_request, response) => {
+      response.writeHead(200, { connection: 'close' }).write(Buffer.alloc(2 ** 20))
+      response.socket?.end()
+    },
+    (_request, response) => {
+      const drip = setInterval(() => response.write('x'), 20)
+      response.writeHead(200).once('close', () => clearInterval(drip))
+    },
+    (_request, response) => void response.writeHead(200).end(Buffer.alloc(2 ** 22)),
+  ]
+  const { sender, url } = await scene(t, (request, response) =>
+    answers[Number(new URL(String(request.url), url).searchParams.get('at'))]?.(request, response),
+  )
+  const ask = (at: number, more: object) => sender.send({ url: `${url}?at=${at}`, ...more }, never)
+  for (const [at] of answers.entries()) {
+    t.equal((await ask(at, {})).status, 200, 'the head is enough')
+    t.equal((await ask(at, { isRepeated: true })).status, 200, 'and on a shared connection')
+    await t.rejects(ask(at, { maxAnswerBytes: 30 }), failure({ name: 'SendError' }))
+  }
+  const many = await scene(t, (_request, response) => {
+    response.writeHead(200, { 'x-long': 'x'.repeat(20_000) }).end()
+  })
+  await t.rejects(many.sender.send({ url: many.url }, never), failure({ reason: 'not_reached' }))
+})
+
+t.test('a value with a line end adds no header and no request', async t => {
+  let requests = 0
+  const { sender, url } = await scene(t, (_request, response) => {
+    requests++
+    response.end()
+  })
+  for (const value of ['a\r\nx-admin: 1', 'a\nb', 'a\0b']) {
+    const sent = sender.send({ url, headers: { 'x-name': value } }, never)
+    await t.rejects(sent, failure({ reason: 'not_reached' }))
+  }
+  t.equal(requests, 0)
+})
+
 t.test('an oversized body is not sent', async t => {
   const { sender, url } = await scene(t, (_request, response) => response.end())
   await t.rejects(
