@@ -19,6 +19,9 @@ const MODEL = readFileSync(join(root, 'models', 'weights', 'shoal-demo-small.ggu
 const COORDINATOR = '10.9.0.1'
 const CELL = '10.9.0.2'
 
+/** Rest between two tries of a command, each of which starts a program. */
+const REST_MS = 500
+
 const steps = readInstallSteps()
 
 const skip =
@@ -51,7 +54,7 @@ t.test('from packages to the first remote cell', { skip }, async t => {
   }
 
   const followUntilAnswered = (step: InstallStep): Promise<string> =>
-    waitUntil('the model answers', () => follow(step).catch(() => undefined))
+    waitUntil('the model answers', () => follow(step).catch(() => undefined), REST_MS)
 
   // the operator's own file, which lies on the second machine alone
   await cell.run('mkdir -p /srv/models && cat > /srv/models/my-model.gguf', MODEL)
@@ -67,7 +70,7 @@ t.test('from packages to the first remote cell', { skip }, async t => {
         t.match(answer, 'Next: systemctl restart shoald')
       } else if (title === 'shoal cells list') {
         const isReady = async () => /cell-1.*ready|ready.*cell-1/.test(await follow(step))
-        await waitUntil('the cell is ready', isReady)
+        await waitUntil('the cell is ready', isReady, REST_MS)
       } else if (isChat) t.match(answer, /\w+ \w+/)
       else t.notMatch(answer, /\berror\b/i)
     })
