@@ -8,8 +8,9 @@ import { SharedMinutes } from './slots/shared-minutes.ts'
 import { createSlotExchange, deleteOldSlots } from './slots/slot-rows.ts'
 
 export interface SharedLimitParts
-  extends Pick<Base, 'stack' | 'schedules' | 'nowMs' | 'runtime'>,
+  extends Pick<Base, 'stack' | 'schedules' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
+  minuteTicks: () => number
   store: Pick<Store, 'ledger'>
   replicas: Pick<Replicas, 'id' | 'live'>
 }
@@ -26,12 +27,12 @@ const TIDY_SECONDS = 60
 const RECALL_TIDY_SECONDS = 5
 
 export const openSharedLimits = (parts: SharedLimitParts): SharedLimits => {
-  const { store, replicas, schedules, leaderWork, stack, nowMs, runtime } = parts
+  const { store, replicas, schedules, leaderWork, stack, minuteTicks, runtime } = parts
   const { ledger } = store
   const countReplicas = () => Math.max(1, replicas.live().length)
   const minutes = new SharedMinutes({
     exchange: createSlotExchange(ledger, replicas.id),
-    ticks: nowMs,
+    ticks: minuteTicks,
     runtime,
     isAway: () => ledger.outage() !== undefined,
   })

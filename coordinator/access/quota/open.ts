@@ -3,6 +3,7 @@ import { Listeners } from '../../kernel/base/listeners.ts'
 import type { OpenMinute } from '../../kernel/base/minute.ts'
 import { MinuteWindow } from '../../kernel/base/minute-window.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
+import { createElapsedMs } from '../../kernel/leases/elapsed.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { StoreProbe } from '../../kernel/store/probe.ts'
 import type { Store } from '../../kernel/store/store.ts'
@@ -35,7 +36,7 @@ interface RecordedUsage extends Pick<JournaledUsage, 'record'> {
 }
 
 interface QuotaParts
-  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs' | 'runtime'>,
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: {
     state_dir: string
@@ -54,9 +55,16 @@ const RETURN_SECONDS = 0.25
 const CHECK_SECONDS = 3600
 const REFUSAL_SECONDS = 10
 
-export const openQuota = async (
-  parts: QuotaParts,
-): Promise<{ quota: Quota; openMinute: OpenMinute; usage: RecordedUsage; views: QuotaViews }> => {
+interface OpenedQuota {
+  quota: Quota
+  openMinute: OpenMinute
+  /** Clock of these minutes, which does not stand still while the machine is suspended. */
+  minuteTicks: () => number
+  usage: RecordedUsage
+  views: QuotaViews
+}
+
+export const openQuota = async (parts: QuotaParts): Promise<OpenedQuota> => {
   const { config, store, metrics, stack, schedules, leaderWork, logger } = parts
   const { records } = store
   const keeper = createUsageKeeper({
@@ -68,9 +76,10 @@ export const openQuota = async (
   leaderWork.every('usage.tidy', TIDY_SECONDS, () => keeper.tidy())
   stack.defer(() => keeper.close())
 
-  const shared = store.isShared ? openSharedLimits(parts) : undefined
+  const minuteTicks = createElapsedMs(parts.runtime)
+  const shared = store.isShared ? openSharedLimits({ ...parts, minuteTicks }) : undefined
   const quota = metrics.quota.watch(
-    new LeasedQuota({ store, tiers: config.tiers, logger, ticks: parts.nowMs, ...shared }),
+    new LeasedQuota({ store, tiers: config.tiers, logger, ticks: minuteTicks, ...shared }),
   )
   stack.defer(() => quota.close())
   schedules.every('quota.sweep', SWEEP_SECONDS, () => quota.sweep())
@@ -79,6 +88,7 @@ export const openQuota = async (
   const journal = await journalUsage(createUsage(store), {
     stateDir: config.state_dir,
     logger,
+    runtime: parts.runtime,
     onFailure: parts.probe.noteFailure,
   })
   stack.defer(() => journal.close())
@@ -102,6 +112,7 @@ export const openQuota = async (
   return {
     quota,
     openMinute: shared?.openMinute ?? (() => new MinuteWindow()),
+    minuteTicks,
     usage: {
       record,
       countRefusal: refusals.count,

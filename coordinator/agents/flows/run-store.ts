@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
+import { takeFenced, updateFenced } from '../../kernel/leases/fenced-rows.ts'
 import type { Job } from '../../kernel/queue/job.ts'
 import { JobError } from '../../kernel/queue/job-error.ts'
 import { countAll, countMatchingRows } from '../../kernel/store/count.ts'
@@ -213,13 +214,7 @@ export const readOutputs = async (
  * JobError when a later claim has the run.
  */
 export const takeRun = async (trx: Trx, runId: string, job: Job): Promise<FlowRun> => {
-  const row = await trx
-    .updateTable('flow_runs')
-    .set({ fence: job.fence })
-    .where('id', '=', runId)
-    .where('fence', '<=', job.fence)
-    .returningAll()
-    .executeTakeFirst()
+  const row = await takeFenced(trx, 'flow_runs', { id: runId, fence: job.fence })
   if (row === undefined) throw createLostError()
   return flowRunTable.read(row)
 }
@@ -236,11 +231,9 @@ export const writeRun = async (
   now: number,
 ): Promise<void> => {
   const ended = change.state !== undefined && hasEnded({ state: change.state })
-  let query = trx
-    .updateTable('flow_runs')
-    .set(flowRunTable.writeSome({ ...change, changedAt: now, ...(ended ? { endedAt: now } : {}) }))
-    .where('id', '=', id)
-    .where('fence', '=', fence)
+  let query = updateFenced(trx, 'flow_runs', { id, fence }).set(
+    flowRunTable.writeSome({ ...change, changedAt: now, ...(ended ? { endedAt: now } : {}) }),
+  )
   if (change.state === 'done') query = query.where('cancelled', '=', 0)
   const { numUpdatedRows } = await query.executeTakeFirst()
   if (numUpdatedRows === 0n) throw createLostError()

@@ -2,7 +2,8 @@ import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { timeOfId } from '../../../shared/ids.ts'
-import { type Runtime, systemRuntime } from '../../../shared/runtime.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
+import { selectLiveReplica } from '../../kernel/replicas/live-rows.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { SecretSealer } from '../../kernel/signing/sealing.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
@@ -41,7 +42,7 @@ type Remains = { sealed: string } | { created: readonly string[] }
 interface IdempotencyParts {
   ledger: Ledger
   replicas: Pick<Replicas, 'id'>
-  runtime?: Pick<Runtime, 'ids'>
+  runtime: Pick<Runtime, 'ids'>
   /** Answers may hold secrets that are shown once. */
   sealing: SecretSealer
   /** Unix time, milliseconds. */
@@ -76,7 +77,7 @@ export class Idempotency {
     wanted: RepeatableCall,
     { run, isKept, recall }: RepeatableRun,
   ): Promise<{ answer: unknown; replayed: boolean }> {
-    const { replicas, runtime = systemRuntime } = this.#parts
+    const { replicas, runtime } = this.#parts
     const name = `${replicas.id}/${runtime.ids.uuid()}`
     const remains = await this.#claim(wanted, name)
     if (remains !== undefined)
@@ -146,13 +147,7 @@ export class Idempotency {
       claim,
     })
       .where('state', '=', 'begun')
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('replicas').select('id').where('id', '=', holder).where('until', '>', now),
-          ),
-        ),
-      )
+      .where(({ not, exists }) => not(exists(selectLiveReplica(trx, holder, now))))
       .executeTakeFirst()
     return numUpdatedRows > 0n
   }

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely'
+import { selectLiveReplica } from '../../kernel/replicas/live-rows.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
@@ -42,25 +43,11 @@ export const isRunning = async (
   { claim, lease_until }: Pick<IdempotentCallRow, 'claim' | 'lease_until'>,
   { ledger, replicas, now }: LookParts,
 ): Promise<boolean> => {
+  if (lease_until <= now()) return false
   const holder = holderOf(claim)
-  const isLive =
-    holder === replicas.id || holder === undefined || (await isReplicaLive(trx, holder, ledger))
-  return isLive && lease_until > now()
-}
-
-const isReplicaLive = async (
-  trx: Trx,
-  id: string,
-  { nowMs }: Pick<Ledger, 'nowMs'>,
-): Promise<boolean> => {
-  const now = await nowMs(trx)
-  const found = await trx
-    .selectFrom('replicas')
-    .select('id')
-    .where('id', '=', id)
-    .where('until', '>', now)
-    .executeTakeFirst()
-  return found !== undefined
+  if (holder === undefined || holder === replicas.id) return true
+  const live = selectLiveReplica(trx, holder, await ledger.nowMs(trx))
+  return (await live.executeTakeFirst()) !== undefined
 }
 
 export const findCall = (

@@ -11,7 +11,7 @@ import type { PipelineViews } from './call-context.ts'
 import { CallPipeline, type Pipeline } from './invoke.ts'
 import type { ResolveReferences } from './resolve-references.ts'
 
-export interface PipelinePartParts extends Pick<Base, 'now' | 'nowMs'> {
+export interface PipelinePartParts extends Pick<Base, 'now' | 'runtime'> {
   logger: Pick<Base['logger'], 'warn'>
   skills: readonly (Operation & SkillFacts)[]
   quota: Pick<Quota, 'admit'>
@@ -19,6 +19,7 @@ export interface PipelinePartParts extends Pick<Base, 'now' | 'nowMs'> {
   idempotency: Idempotency
   resolveReferences: ResolveReferences
   openMinute: OpenMinute
+  minuteTicks: () => number
   /** Limits of a test in place of the product's. */
   countCall?: CountCall
   /** Complete when all parts are open: calls see every view, and some begin tasks. */
@@ -32,12 +33,14 @@ export const openPipeline = (parts: PipelinePartParts): { pipeline: Pipeline } =
     views: () => parts.views,
     tasks: () => (parts.views as { tasks?: Pick<OperationTasks, 'begin'> }).tasks,
     countCall:
-      parts.countCall ?? createCallLimits({ ticks: parts.nowMs, openMinute: parts.openMinute }),
+      parts.countCall ??
+      createCallLimits({ ticks: parts.minuteTicks, openMinute: parts.openMinute }),
     quota: parts.quota,
     idempotency: parts.idempotency,
     resolveReferences: parts.resolveReferences,
     hold: (key, held) => parts.keys.hold(key, held),
     logger: parts.logger,
     now: parts.now,
+    runtime: parts.runtime,
   }),
 })

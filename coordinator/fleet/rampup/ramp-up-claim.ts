@@ -1,5 +1,6 @@
 import type { Transaction } from 'kysely'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import { takeFenced, updateFenced } from '../../kernel/leases/fenced-rows.ts'
 import type { Job } from '../../kernel/queue/job.ts'
 import { JobError } from '../../kernel/queue/job-error.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
@@ -19,13 +20,7 @@ const createLostError = (): JobError => createRetry('another worker has the ramp
 /** Takes the ramp-up for this claim of its job; an earlier claim can change nothing any more. */
 export const takeRampUp = ({ free }: Ledger, id: string, job: Job): Promise<RampUp> =>
   free.write(async trx => {
-    const row = await trx
-      .updateTable('ramp_ups')
-      .set({ fence: job.fence })
-      .where('id', '=', id)
-      .where('fence', '<=', job.fence)
-      .returningAll()
-      .executeTakeFirst()
+    const row = await takeFenced(trx, 'ramp_ups', { id, fence: job.fence })
     if (row === undefined) throw createLostError()
     return rampUpTable.read(row)
   })
@@ -46,11 +41,8 @@ const changeHeld = async (
   { fence }: Job,
   change: Partial<RampUp>,
 ): Promise<void> => {
-  let query = trx
-    .updateTable('ramp_ups')
+  let query = updateFenced(trx, 'ramp_ups', { id, fence })
     .set(rampUpTable.writeSome(change))
-    .where('id', '=', id)
-    .where('fence', '=', fence)
     .where('ended_at', 'is', null)
   if (change.state === 'done') query = query.where('aborted', '=', 0)
   const { numUpdatedRows } = await query.executeTakeFirst()

@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely'
+import { updateFenced } from '../leases/fenced-rows.ts'
 import type { RowOf } from '../store/define-table.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
@@ -52,15 +53,9 @@ export const renewLease = async (trx: Trx, job: Job, until: number): Promise<boo
   return numUpdatedRows > 0n
 }
 
-/**
- * Update that applies only while the claim is current, so that only its worker can change the job.
- */
-const updateClaimed = (trx: Trx, { id, fence }: Job) =>
-  trx
-    .updateTable('jobs')
-    .where('id', '=', id)
-    .where('fence', '=', fence)
-    .where('state', '=', 'running')
+/** Update that applies only while the job runs under this claim. */
+const updateClaimed = (trx: Trx, job: Job) =>
+  updateFenced(trx, 'jobs', job).where('state', '=', 'running')
 
 interface JobEnd {
   state: 'done' | 'dead'

@@ -1,17 +1,13 @@
 import type { Logger } from 'pino'
 import { backOffMs } from '../../../shared/back-off.ts'
-import {
-  type Runtime,
-  sleep,
-  stopTimer,
-  systemRuntime,
-  timeoutSignal,
-} from '../../../shared/runtime.ts'
+import { type Runtime, sleep, timeoutSignal } from '../../../shared/runtime.ts'
+import { type Asked, Tenure } from '../leases/tenure.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { Job } from './job.ts'
-import { claimJobs, endJob, putBack, renewLease } from './job-claims.ts'
+import { claimJobs, endJob, putBack } from './job-claims.ts'
 import { JobError } from './job-error.ts'
 import type { JobKind, JobKinds } from './job-kind.ts'
+import { keepLease } from './job-lease.ts'
 import { listDueKinds } from './job-query.ts'
 
 type JobOutcome = 'done' | 'retried' | 'dead' | 'lost' | 'early'
@@ -24,7 +20,7 @@ export interface WorkerParts {
   logger: Pick<Logger, 'warn' | 'info'>
   /** Unix time, milliseconds. */
   now: () => number
-  runtime?: Runtime
+  runtime: Runtime
   /** Receives the outcome of each attempt. */
   onOutcome?: (kind: string, outcome: JobOutcome) => void
   /** Runs in the transaction that gives up a job, unless its kind opts out. */
@@ -46,7 +42,7 @@ export class Worker {
 
   private constructor(parts: WorkerParts) {
     this.#parts = parts
-    this.#runtime = parts.runtime ?? systemRuntime
+    this.#runtime = parts.runtime
   }
 
   static start(parts: WorkerParts): Worker {
@@ -105,15 +101,16 @@ export class Worker {
   async #take(kind: JobKind): Promise<void> {
     const { ledger, id, now } = this.#parts
     const limit = this.#roomFor(kind)
+    const asked = new Tenure(this.#runtime).ask()
     const { taken, givenUp } = await claimJobs(ledger, kind, { limit, worker: id, now: now() })
     for (const job of givenUp) await this.#end(kind, job, 'dead', LOST)
-    for (const job of taken) this.#begin(kind, job)
+    for (const job of taken) this.#begin(kind, job, asked)
   }
 
-  #begin(kind: JobKind, job: Job): void {
+  #begin(kind: JobKind, job: Job, asked: Asked): void {
     const { logger } = this.#parts
     this.#counts.set(kind.kind, (this.#counts.get(kind.kind) ?? 0) + 1)
-    const attempt = this.#perform(kind, job)
+    const attempt = this.#perform(kind, job, asked)
       .catch(error => logger.warn({ err: error, job: job.id }, 'the end of a job was not stored'))
       .finally(() => {
         this.#counts.set(kind.kind, (this.#counts.get(kind.kind) ?? 1) - 1)
@@ -123,11 +120,12 @@ export class Worker {
     this.#attempts.add(attempt)
   }
 
-  async #perform(kind: JobKind, job: Job): Promise<void> {
-    const stop = new AbortController()
+  async #perform(kind: JobKind, job: Job, asked: Asked): Promise<void> {
+    const lost = new AbortController()
     const timeout = timeoutSignal(this.#runtime, kind.timeoutSeconds * 1000)
-    const signal = AbortSignal.any([stop.signal, timeout, this.#closing.signal])
-    const stopRenewing = this.#renewLease(kind, job, () => stop.abort())
+    const signal = AbortSignal.any([lost.signal, timeout, this.#closing.signal])
+    const { leaseSeconds } = kind
+    const stopRenewing = keepLease(this.#parts, { job, leaseSeconds, asked }, () => lost.abort())
     let failure: unknown
     let hasFailed = false
     try {
@@ -138,7 +136,7 @@ export class Worker {
     }
     stopRenewing()
     const outcome = hasFailed
-      ? await this.#settleFailure(kind, job, timeout.aborted ? TIMED_OUT : failure)
+      ? await this.#settleFailure(kind, job, reasonOf({ lost: lost.signal, timeout, failure }))
       : await this.#end(kind, job, 'done')
     this.#parts.onOutcome?.(kind.kind, outcome)
   }
@@ -189,26 +187,21 @@ export class Worker {
     const isKept = await ledger.sealed.write(trx => putBack(trx, job, { ...how, now: now() }))
     return isKept ? outcome : 'lost'
   }
-
-  /** Renews the lease until the returned function is called; `onLost` when another worker has it. */
-  #renewLease({ leaseSeconds }: JobKind, job: Job, onLost: () => void): () => void {
-    const { ledger, logger, now } = this.#parts
-    const leaseMs = leaseSeconds * 1000
-    const renew = async (): Promise<void> => {
-      const isHeld = await ledger.free.write(trx => renewLease(trx, job, now() + leaseMs), {
-        isUrgent: true,
-      })
-      if (!isHeld) onLost()
-    }
-    const timer = this.#runtime.setInterval(() => {
-      renew().catch(error => logger.warn({ err: error, job: job.id }, 'a lease was not renewed'))
-    }, leaseMs / 3)
-    return () => stopTimer(timer)
-  }
 }
 
 const LOST = 'every worker that began it was lost'
+const LEASE_ENDED = new JobError('the lease of the job ended', { early: true })
 const TIMED_OUT = new JobError('the job took too long')
+
+/** Failure of an attempt; one that was aborted has whatever its abortion made it throw. */
+const reasonOf = (ended: {
+  lost: AbortSignal
+  timeout: AbortSignal
+  failure: unknown
+}): unknown => {
+  if (ended.lost.aborted) return LEASE_ENDED
+  return ended.timeout.aborted ? TIMED_OUT : ended.failure
+}
 
 /** Waits for the work until its signal aborts, so that a job that ignores it keeps no slot. */
 const rejectOnAbort = async (work: Promise<void>, signal: AbortSignal): Promise<void> => {

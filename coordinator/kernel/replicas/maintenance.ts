@@ -4,6 +4,7 @@ import { newId } from '../../../shared/ids.ts'
 import { createLeases } from '../leases/leases.ts'
 import type { Ledger, Store } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
+import { selectLiveReplicas } from './live-rows.ts'
 
 const MAINTENANCE_LEASE = 'maintenance'
 
@@ -54,10 +55,8 @@ export const runInMaintenance = async <T>(
 const requireNoReplicas = (ledger: Ledger): Promise<void> =>
   ledger.sealed.write(
     async trx => {
-      const live = await trx
-        .selectFrom('replicas')
-        .select('id')
-        .where('until', '>', await ledger.nowMs(trx))
+      const live = await selectLiveReplicas(trx, await ledger.nowMs(trx))
+        .select('replicas.id')
         .executeTakeFirst()
       if (live !== undefined)
         throw new ShoalError('conflict', 'a coordinator uses the store: stop it first')

@@ -1,4 +1,5 @@
 import { sql, type Transaction } from 'kysely'
+import { selectLiveReplicas } from '../replicas/live-rows.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { replicaKeyTable } from './replica-key.table.ts'
@@ -44,11 +45,9 @@ export const findReplicasWithout = async (
   keyId: string,
   now: number,
 ): Promise<{ id: string; address: string | null }[]> => {
-  const rows = await trx
-    .selectFrom('replicas')
+  const rows = await selectLiveReplicas(trx, now)
     .leftJoin('replica_keys', 'replica_keys.replica_id', 'replicas.id')
     .select(['replicas.id', 'replicas.address', 'replica_keys.key_ids_json'])
-    .where('replicas.until', '>', now)
     .orderBy('replicas.id')
     .execute()
   const { read } = replicaKeyTable.columns.key_ids_json

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely'
+import { selectLiveReplicas } from '../../../kernel/replicas/live-rows.ts'
 import type { Ledger } from '../../../kernel/store/store.ts'
 import type { LedgerTables } from '../../../kernel/store/tables.ts'
 import {
@@ -128,11 +129,9 @@ const isSettlingAt = async (
       .values({ replica, birth: bornMs })
       .onConflict(conflict => conflict.column('replica').doUpdateSet({ birth: bornMs }))
       .execute()
-  const missing = await trx
-    .selectFrom('replicas')
-    .select('id')
-    .where('until', '>', nowMs - COUNTED_MS)
-    .where('id', 'not in', query =>
+  const missing = await selectLiveReplicas(trx, nowMs - COUNTED_MS)
+    .select('replicas.id')
+    .where('replicas.id', 'not in', query =>
       query.selectFrom('minute_reports').select('replica').where('birth', '=', bornMs),
     )
     .limit(1)

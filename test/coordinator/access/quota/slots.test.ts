@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { SharedMinutes } from '../../../../coordinator/access/quota/slots/shared-minutes.ts'
 import { SlotClock } from '../../../../coordinator/access/quota/slots/slot-clock.ts'
 import {
   grantStarts,
@@ -8,6 +9,7 @@ import {
   type SlotWish,
 } from '../../../../coordinator/access/quota/slots/slot-grant.ts'
 import { SubjectSlots } from '../../../../coordinator/access/quota/slots/subject-slots.ts'
+import { createElapsedMs } from '../../../../coordinator/kernel/leases/elapsed.ts'
 import { openStore } from '../../../../coordinator/kernel/store/store.ts'
 import { testSharedMinutes } from '../../../contracts/minutes.ts'
 import { createStoreDatabase, postgresMissing } from '../../../support/postgres.ts'
@@ -129,6 +131,28 @@ t.test('three coordinators never start more than the limit in any 60 seconds', a
 })
 
 const NOW = Date.UTC(2026, 10, 20)
+
+t.test('a grant ends while the machine of its coordinator is suspended', async t => {
+  const wall = { ms: 1_000_000 }
+  let suspendedMs = 0
+  const nowMs = () => wall.ms - suspendedMs
+  const ticks = createElapsedMs({ now: () => wall.ms, nowMs })
+  const minutes = new SharedMinutes({
+    exchange: async wishes => ({
+      nowMs: wall.ms,
+      bornMs: 0,
+      isSettling: false,
+      grants: wishes.map(wish => grantStarts(wish, [], { replica: 'a', nowMs: wall.ms }).grant),
+    }),
+    ticks,
+  })
+  const minute = minutes.open('key')
+  await minute.reserve(10, ticks())
+  t.ok(minute.isReady(10, ticks()))
+  wall.ms += 50_000
+  suspendedMs = 50_000
+  t.notOk(minute.isReady(10, ticks()), 'others may have started as many since')
+})
 
 t.test('minutes in SQLite', async t => {
   testSharedMinutes(t, async t => {

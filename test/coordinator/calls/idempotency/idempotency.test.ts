@@ -6,6 +6,7 @@ import { createSealing } from '../../../../coordinator/kernel/signing/sealing.ts
 import { noteCreated } from '../../../../coordinator/kernel/store/created-in.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { newId } from '../../../../shared/ids.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { silent } from '../../../support/cell.ts'
 import { soleReplica } from '../../../support/replicas.ts'
 import { BY, temporaryStore } from '../../kernel/store/temporary.ts'
@@ -18,7 +19,7 @@ const scene = async (t: Test) => {
   const { ledger } = store
   const replicas = soleReplica()
   const parts = { ledger, sealing, logger: silent, now: () => clock.now }
-  const idempotency = new Idempotency({ ...parts, replicas })
+  const idempotency = new Idempotency({ ...parts, runtime: systemRuntime, replicas })
   let runs = 0
   /** A call that makes a tenant, and so changes something. */
   const change = async () => {
@@ -31,7 +32,7 @@ const scene = async (t: Test) => {
     idempotency.once({ ...call, ...more }, { run, isKept: () => kept })
   /** The same call at another coordinator. */
   const onceElsewhere = () =>
-    new Idempotency({ ...parts, replicas: soleReplica() }).once(call, {
+    new Idempotency({ ...parts, runtime: systemRuntime, replicas: soleReplica() }).once(call, {
       run: change,
       isKept: () => true,
     })

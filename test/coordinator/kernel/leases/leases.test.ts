@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import t from 'tap'
+import { createElapsedMs } from '../../../../coordinator/kernel/leases/elapsed.ts'
 import { createLeases } from '../../../../coordinator/kernel/leases/leases.ts'
 import { isLeft, LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
 import { testLeases } from '../../../contracts/lease.ts'
@@ -21,6 +22,24 @@ t.test('leases in SQLite meet the contract', async t => {
       },
     }
   })
+})
+
+t.test('elapsed time includes a suspension, and never goes back', async t => {
+  const clocks = { wallMs: 5_000_000, monotonicMs: 10 }
+  const elapsedMs = createElapsedMs({
+    now: () => clocks.wallMs,
+    nowMs: () => clocks.monotonicMs,
+  })
+  const pass = (wallMs: number, monotonicMs: number) => {
+    clocks.wallMs += wallMs
+    clocks.monotonicMs += monotonicMs
+    return elapsedMs()
+  }
+  t.equal(elapsedMs(), 10)
+  t.equal(pass(1000, 1000), 1010)
+  t.equal(pass(61_000, 1000), 62_010, 'suspended for a minute')
+  t.equal(pass(-3_600_000, 1000), 63_010, 'the system clock is set back')
+  t.equal(pass(61_000, 1000), 124_010, 'and suspended again')
 })
 
 t.test('a process renews its lease only while it owns something', async t => {

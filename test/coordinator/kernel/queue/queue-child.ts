@@ -2,6 +2,7 @@ import { appendFileSync } from 'node:fs'
 import pino from 'pino'
 import { Worker } from '../../../../coordinator/kernel/queue/worker.ts'
 import { openStore } from '../../../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { testKind } from './scene.ts'
 
 /* Does jobs of a store, a line in a file for each, until it is killed or told to end. */
@@ -21,6 +22,7 @@ const worker = Worker.start({
   id,
   logger: pino({ level: 'silent' }),
   now: Date.now,
+  runtime: systemRuntime,
   onOutcome: () => process.stdout.write('.\n'),
 })
 const looking = setInterval(() => worker.wake(), 20)

@@ -8,12 +8,14 @@ import { JobError } from '../../../../coordinator/kernel/queue/job-error.ts'
 import { forgetJobs } from '../../../../coordinator/kernel/queue/job-store.ts'
 import { openWorker } from '../../../../coordinator/kernel/queue/open-worker.ts'
 import { createQueue } from '../../../../coordinator/kernel/queue/queue.ts'
-import { openStore } from '../../../../coordinator/kernel/store/store.ts'
+import { type Ledger, openStore } from '../../../../coordinator/kernel/store/store.ts'
 import { systemRuntime } from '../../../../shared/runtime.ts'
 import { silent } from '../../../support/cell.ts'
 import { placeEmptyStore } from '../../../support/empty-store.ts'
 import { BY, temporaryFolder } from '../store/temporary.ts'
 import { queueScene, testKind } from './scene.ts'
+
+type Free = Ledger['free']
 
 const own = { tenantId: 'one' }
 const job = (n: number, more: object = {}) => ({ kind: 'test', payload: { n }, ...own, ...more })
@@ -212,6 +214,52 @@ t.test('a lease', async t => {
     first.resolve()
     await waitForStates(() => outcomes.length === 2)
     t.strictSame(outcomes, ['w2 done', 'w1 lost'])
+  })
+
+  t.test('that the store does not renew before its end stops the attempt, uncounted', async t => {
+    const signals: AbortSignal[] = []
+    const kind = testKind({
+      run: async (_payload, { signal }) => {
+        signals.push(signal)
+        if (signals.length === 1) await new Promise(() => {})
+      },
+    })
+    const { store, queue, work, waitForStates } = await queueScene(t, [kind])
+    const { ledger } = store
+    let isAway = false
+    const free = {
+      ...ledger.free,
+      write: ((...asked) =>
+        isAway ? Promise.reject(new Error('away')) : ledger.free.write(...asked)) as Free['write'],
+    }
+    const time = { ms: 0 }
+    const beats: (() => void)[] = []
+    const runtime = {
+      ...systemRuntime,
+      now: () => time.ms,
+      nowMs: () => time.ms,
+      setInterval: (call: () => void) => {
+        beats.push(call)
+        return systemRuntime.setTimeout(() => {}, 0)
+      },
+    }
+    const beatAt = async (ms: number) => {
+      time.ms = ms
+      for (const beat of beats) beat()
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    await queue.add(job(1))
+    work({ ledger: { ...ledger, free }, runtime })
+    await waitForStates(() => signals.length === 1)
+    isAway = true
+    await beatAt(10_000)
+    await beatAt(29_999)
+    t.notOk(signals[0]?.aborted, 'the lease holds')
+    await beatAt(30_000)
+    t.ok(signals[0]?.aborted)
+    isAway = false
+    const [done] = await waitForStates(areAllDone)
+    t.equal(done?.attempts, 1)
   })
 
   t.test('that expired costs no attempt where losses do not count', async t => {
