@@ -6,6 +6,8 @@ interface BoundedProcessParts {
   heapMb: number
   /** Time without an order after which the process ends, because it takes memory; never by default. */
   idleMs?: number
+  /** Time within which the program must be loaded; a minute by default, for a busy machine. */
+  startMs?: number
   /** First message to the program, which it receives before it says that it is loaded. */
   setup?: unknown
 }
@@ -90,8 +92,15 @@ export class BoundedProcess<Order, Answer> {
   }
 }
 
+const START_MS = 60_000
+
 /** Resolves when the modules of the program are loaded, which the time of an order leaves out. */
-const startChild = async ({ file, heapMb, setup }: BoundedProcessParts): Promise<ChildProcess> => {
+const startChild = async ({
+  file,
+  heapMb,
+  setup,
+  startMs = START_MS,
+}: BoundedProcessParts): Promise<ChildProcess> => {
   const { PATH = '', NODE_COMPILE_CACHE } = process.env
   const child = fork(file, {
     execArgv: [`--max-old-space-size=${heapMb}`],
@@ -104,8 +113,19 @@ const startChild = async ({ file, heapMb, setup }: BoundedProcessParts): Promise
   const fail = (): void => reject(new Error('the bounded process ended at its start'))
   // the listener of errors stays: the channel of a killed process reports one
   child.once('message', resolve).once('exit', fail).on('error', reject)
+  const timer = setTimeout(
+    () => reject(new Error(`the bounded process was not loaded within ${startMs / 1000} s`)),
+    startMs,
+  )
   if (setup !== undefined) child.send(setup as object, error => error && reject(error))
-  await promise
+  try {
+    await promise
+  } catch (error) {
+    child.kill('SIGKILL')
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
   child.off('exit', fail)
   letGo(child)
   return child

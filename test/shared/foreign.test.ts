@@ -1,5 +1,8 @@
+import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import t from 'tap'
+import { BoundedProcess } from '../../shared/bounded-process.ts'
 import { DocumentError, type Reading } from '../../shared/foreign/document.ts'
 import { DocumentProcess } from '../../shared/foreign/document-process.ts'
 import { readDocument } from '../../shared/foreign/read-document.ts'
@@ -115,4 +118,13 @@ t.test('An idle process ends', async t => {
   await thread.read(Buffer.from('a: 1'), { format: 'yaml' })
   while (thread.isStarted) await setImmediate()
   t.same(await thread.read(Buffer.from('a: 1'), { format: 'yaml' }), { a: 1 })
+})
+
+t.test('A program that is never loaded is stopped, and later orders are not held up', async t => {
+  const folder = t.testdir({ 'stuck.mjs': 'setInterval(() => {}, 1000)' })
+  const file = pathToFileURL(join(folder, 'stuck.mjs'))
+  const process = new BoundedProcess<string, string>({ file, heapMb: 64, startMs: 1 })
+  const orders = ['one', 'two'].map(order => process.ask(order, 60))
+  for (const order of orders) await t.rejects(order, { message: /was not loaded within 0.001 s/ })
+  t.equal(process.isStarted, false)
 })
