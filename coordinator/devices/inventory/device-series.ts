@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { RESOLUTIONS } from '../../fleet/series/series.ts'
+import { RESOLUTIONS } from '../../fleet/series/resolutions.ts'
 import { faultOf } from '../../kernel/store/faults.ts'
 import type { Records } from '../../kernel/store/store.ts'
 import { addSeriesRows, readSeriesRows, type SeriesRow } from './series-rows.ts'

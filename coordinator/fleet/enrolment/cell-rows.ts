@@ -41,3 +41,26 @@ export const raiseEpoch = async (
   const query = trx.selectFrom('cells').select('epoch').where('id', '=', cellId)
   return (await query.executeTakeFirstOrThrow()).epoch
 }
+
+/** Reads the keys with which these cells sign, by cell. */
+export const readPublicKeys = async (
+  db: Kysely<LedgerTables>,
+  ids: readonly string[],
+): Promise<Map<string, string>> => {
+  const query = db.selectFrom('cells').select(['id', 'public_key']).where('id', 'in', ids)
+  const rows = await query.execute()
+  return new Map(rows.flatMap(({ id, public_key: key }) => (key === null ? [] : [[id, key]])))
+}
+
+/** Lists the cells, oldest first. */
+export const listCellRows = (db: Kysely<LedgerTables>): Promise<CellRow[]> =>
+  db.selectFrom('cells').selectAll().orderBy('enrolled_at').orderBy('id').execute()
+
+/** Lists the cells that were enrolled with one of these names and are not revoked. */
+export const listLiveNamed = (
+  db: Kysely<LedgerTables>,
+  names: readonly string[],
+): Promise<Pick<CellRow, 'id' | 'name'>[]> => {
+  const query = db.selectFrom('cells').select(['id', 'name']).where('name', 'in', names)
+  return query.where('revoked_at', 'is', null).execute()
+}

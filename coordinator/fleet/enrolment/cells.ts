@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { CELL_ID } from '../../../shared/ids.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, systemRuntime } from '../../../shared/runtime.ts'
 import type { EnrolRequest } from '../../../shared/wire/announce.ts'
 import {
   digestOf,
@@ -11,13 +11,20 @@ import {
   TOKEN_PREFIX,
 } from '../../access/keys/secret.ts'
 import { Verifier } from '../../access/keys/verifier.ts'
-import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import type { Actor } from '../../kernel/audit/audit.ts'
 import type { Events } from '../../kernel/events/bus.ts'
-import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { CellRow } from './cell.table.ts'
 import { cellOf, type EnrolledCell } from './cell.ts'
-import { raiseEpoch, readCellRow, readCredentials, requireCellRow } from './cell-rows.ts'
+import {
+  listCellRows,
+  listLiveNamed,
+  raiseEpoch,
+  readCellRow,
+  readCredentials,
+  readPublicKeys,
+} from './cell-rows.ts'
+import { type AuditedCellChange, changeCell } from './change-cell.ts'
 import { giveCredential, isNext, isPast, promoteCredential } from './credentials.ts'
 import { admit, keyFault, newCellRow } from './enrolment.ts'
 import { EnrolmentRefusals } from './refusals.ts'
@@ -32,12 +39,8 @@ interface CellsOptions {
   addEvents?: Events['addWithin']
   /** Unix time, milliseconds. */
   now?: () => number
-}
-
-interface CellChange {
-  values: Partial<CellRow>
-  /** False when another coordinator has made the change before. */
-  event: false | { type: string; data: object }
+  /** Clocks; those of the system for commands. */
+  runtime?: Pick<Runtime, 'now' | 'nowMs'>
 }
 
 /**
@@ -71,7 +74,8 @@ export class Cells {
     store,
     logger,
     addEvents = async () => {},
-    now = systemRuntime.now,
+    runtime = systemRuntime,
+    now = runtime.now,
   }: CellsOptions) {
     this.#addEvents = addEvents
     this.#store = store
@@ -81,6 +85,7 @@ export class Cells {
     this.#verifier = new Verifier({
       load: id => readCredentials(store.ledger.read, id),
       lags: store.revisions.lags,
+      nowMs: runtime.nowMs,
       lookAfterPause: store.revisions.lookAfterPause,
       isAway: () => store.ledger.outage() !== undefined || store.revisions.isBehind(),
     })
@@ -208,25 +213,18 @@ export class Cells {
   }
 
   /** Reads the keys with which these cells sign, by cell. */
-  async readPublicKeys(ids: readonly string[]): Promise<Map<string, string>> {
-    const { read } = this.#store.ledger
-    const query = read.selectFrom('cells').select(['id', 'public_key']).where('id', 'in', ids)
-    const rows = await query.execute()
-    return new Map(rows.flatMap(({ id, public_key: key }) => (key === null ? [] : [[id, key]])))
+  readPublicKeys(ids: readonly string[]): Promise<Map<string, string>> {
+    return readPublicKeys(this.#store.ledger.read, ids)
   }
 
   /** Lists the cells, oldest first. */
   async list(): Promise<EnrolledCell[]> {
-    const { read } = this.#store.ledger
-    const query = read.selectFrom('cells').selectAll().orderBy('enrolled_at').orderBy('id')
-    return (await query.execute()).map(cellOf)
+    return (await listCellRows(this.#store.ledger.read)).map(cellOf)
   }
 
   /** Lists the cells that were enrolled with one of these names and are not revoked. */
   listNamed(names: readonly string[]): Promise<Pick<EnrolledCell, 'id' | 'name'>[]> {
-    const { read } = this.#store.ledger
-    const query = read.selectFrom('cells').select(['id', 'name']).where('name', 'in', names)
-    return query.where('revoked_at', 'is', null).execute()
+    return listLiveNamed(this.#store.ledger.read, names)
   }
 
   /** Reports that another process changed a cell, after which live connections must be checked. */
@@ -279,24 +277,14 @@ export class Cells {
     }))
   }
 
-  /** Makes one audited change of one cell, and reports it where it is news. */
   async #change(
     cellId: string,
-    entry: Actor & { action: string; details?: Record<string, unknown> },
-    change: (row: CellRow) => CellChange,
+    entry: AuditedCellChange['entry'],
+    change: AuditedCellChange['change'],
   ): Promise<EnrolledCell> {
-    const row = await this.#store.ledger.sealed.write(async trx => {
-      const before = await requireCellRow(trx, cellId)
-      const { values, event } = change(before)
-      await trx.updateTable('cells').set(values).where('id', '=', cellId).execute()
-      await bumpRevision(trx, 'cells')
-      await appendAudit(trx, { ...entry, at: this.#now(), subject: cellId, outcome: 'done' })
-      if (event)
-        await this.#addEvents(trx, [
-          { type: `shoal.cell.${event.type}`, data: event.data, subject: cellId },
-        ])
-      return { ...before, ...values }
-    })
+    const { ledger } = this.#store
+    const parts = { ledger, addEvents: this.#addEvents, now: this.#now }
+    const row = await changeCell(parts, cellId, { entry, change })
     if (row.revoked_at !== null) this.#revoked.add(cellId)
     if (row.quarantined_at !== null) this.#quarantined.add(cellId)
     else this.#quarantined.delete(cellId)

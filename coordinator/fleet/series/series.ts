@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Sample } from '../../../shared/wire/telemetry.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
 import { faultOf } from '../../kernel/store/faults.ts'
@@ -16,27 +15,9 @@ import { CompactSegment } from './compact-segment.ts'
 import { CLOCK_TOLERANCE_MS, LateGate, type LateSamples } from './late-samples.ts'
 import { PendingRows } from './pending-rows.ts'
 import { type Energy, PowerSums, sumEnergy } from './power-sums.ts'
+import { floor, RESOLUTIONS, type ResolutionName } from './resolutions.ts'
+import { SeriesPruner } from './series-pruner.ts'
 import type { SegmentKey, SeriesStore } from './series-store.ts'
-
-interface Resolution {
-  seconds: number
-  keepSeconds: number
-  /** Span of one row: its buckets are read and written together. */
-  rowSeconds: number
-  /** Time that values stay in memory before they are written, and that a crash may cost. */
-  holdSeconds: number
-}
-
-const HOUR = 3600
-const DAY = 24 * HOUR
-
-export const RESOLUTIONS = {
-  '10s': { seconds: 10, keepSeconds: HOUR, rowSeconds: 60, holdSeconds: 60 },
-  '1m': { seconds: 60, keepSeconds: DAY, rowSeconds: 600, holdSeconds: 300 },
-  '1h': { seconds: HOUR, keepSeconds: 366 * DAY, rowSeconds: 6 * HOUR, holdSeconds: 1800 },
-} as const satisfies Record<string, Resolution>
-
-type ResolutionName = keyof typeof RESOLUTIONS
 
 interface Point {
   /** Start of the span, Unix milliseconds. */
@@ -55,7 +36,7 @@ interface SeriesParts {
    */
   owns?: (cellId: string) => boolean
   /** Unix time, milliseconds. */
-  now?: () => number
+  now: () => number
   /** Rows that may wait for a disk that fails; beyond them the oldest are dropped. */
   maxPending?: number
 }
@@ -71,9 +52,6 @@ const CELLS_PER_READ = 20
 const ROWS_PER_TICK = 512
 /** Rows of one transaction, so that none stops the event loop for long. */
 const ROWS_PER_WRITE = 64
-const CELLS_PRUNED_PER_TICK = 4
-/** Ticks from the last cell of a pruning to the first one of the next. */
-const TICKS_BETWEEN_PRUNINGS = 60
 /** The owner of a cell has written a row that was due so long ago. */
 const SHADOW_MS = 5000
 
@@ -89,17 +67,17 @@ export class Series {
   readonly #shadows = new PendingRows<Pending>()
   readonly #late: LateGate
   #changedLate = new Map<string, number>()
-  #pruneAfter = ''
-  #ticksToRest = 0
+  readonly #pruner: SeriesPruner
   #busy: Promise<void> = Promise.resolve()
   #isFailing = false
 
   constructor(parts: SeriesParts) {
     this.#store = parts.store
     this.#logger = parts.logger
-    this.#now = parts.now ?? systemRuntime.now
+    this.#now = parts.now
     this.#maxPending = parts.maxPending ?? 100_000
     this.#owns = parts.owns ?? (() => true)
+    this.#pruner = new SeriesPruner(parts.store, this.#now)
     this.#late = new LateGate({ readUntil: parts.store.readLateUntil, now: this.#now })
   }
 
@@ -189,7 +167,7 @@ export class Series {
       this.#dropExcess()
       this.#dropShadows()
       await this.#writeAll(dueRows(this.#pending.values(), this.#now()))
-      await this.#prune()
+      await this.#pruner.tick()
     })
   }
 
@@ -303,25 +281,7 @@ export class Series {
     )
     return done
   }
-
-  /** Prunes the next cells, and rests after the last one: rows become old slowly. */
-  async #prune(): Promise<void> {
-    if (this.#ticksToRest > 0) return void this.#ticksToRest--
-    const limits = Object.values(RESOLUTIONS).map(({ seconds, keepSeconds, rowSeconds }) => ({
-      resolutionSeconds: seconds,
-      before: this.#now() - (keepSeconds + rowSeconds) * 1000,
-    }))
-    try {
-      const last = await this.#store.prune(this.#pruneAfter, CELLS_PRUNED_PER_TICK, limits)
-      if (last === undefined) this.#ticksToRest = TICKS_BETWEEN_PRUNINGS
-      this.#pruneAfter = last ?? ''
-    } catch {
-      // the next tick tries the same cells again
-    }
-  }
 }
-
-const floor = (at: number, seconds: number): number => at - (at % (seconds * 1000))
 
 /** Time of a sample by the coordinator's clock. */
 const timeOf = ({ taken_at }: Sample, clockAheadMs: number): number =>

@@ -4,7 +4,7 @@ import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import type { MonitorViews } from '../../alerts/open-monitor.ts'
 import type { EnrolmentViews } from '../../enrolment/open.ts'
-import { RESOLUTIONS } from '../../series/series.ts'
+import { RESOLUTIONS } from '../../series/resolutions.ts'
 import { CellRef } from '../cell-field.ts'
 import { METRIC_NAMES, METRICS } from '../metrics.ts'
 

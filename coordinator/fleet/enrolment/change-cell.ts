@@ -1,0 +1,43 @@
+import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import type { Events } from '../../kernel/events/bus.ts'
+import { bumpRevision } from '../../kernel/store/revisions.ts'
+import type { Ledger } from '../../kernel/store/store.ts'
+import type { CellRow } from './cell.table.ts'
+import { requireCellRow } from './cell-rows.ts'
+
+interface CellChange {
+  values: Partial<CellRow>
+  /** False when another coordinator has made the change before. */
+  event: false | { type: string; data: object }
+}
+
+export interface AuditedCellChange {
+  entry: Actor & { action: string; details?: Record<string, unknown> }
+  change: (row: CellRow) => CellChange
+}
+
+interface ChangeParts {
+  ledger: Pick<Ledger, 'sealed'>
+  addEvents: Events['addWithin']
+  /** Unix time, milliseconds. */
+  now: () => number
+}
+
+/** Makes one audited change of one cell, and reports it where it is news. Throws `not_found`. */
+export const changeCell = (
+  { ledger, addEvents, now }: ChangeParts,
+  cellId: string,
+  { entry, change }: AuditedCellChange,
+): Promise<CellRow> =>
+  ledger.sealed.write(async trx => {
+    const before = await requireCellRow(trx, cellId)
+    const { values, event } = change(before)
+    await trx.updateTable('cells').set(values).where('id', '=', cellId).execute()
+    await bumpRevision(trx, 'cells')
+    await appendAudit(trx, { ...entry, at: now(), subject: cellId, outcome: 'done' })
+    if (event)
+      await addEvents(trx, [
+        { type: `shoal.cell.${event.type}`, data: event.data, subject: cellId },
+      ])
+    return { ...before, ...values }
+  })
