@@ -25,6 +25,7 @@ import { createToken } from '../coordinator/fleet/enrolment/join-tokens.ts'
 import { createSoleReplica } from '../coordinator/kernel/replicas/sole-replica.ts'
 import { openStore, type Store } from '../coordinator/kernel/store/store.ts'
 import { acceptUpgrades } from '../coordinator/surfaces/http/upgrades.ts'
+import { systemRuntime } from '../shared/runtime.ts'
 import { createSigner, generatePrivateKey } from '../shared/signing.ts'
 import { Ack, FINAL_STATES } from '../shared/wire/command.ts'
 import type { BenchCellsOptions } from './commands/cells.ts'
@@ -83,6 +84,7 @@ const startCoordinator = async (store: Store) => {
       return bus.publish(name, cellId, name, body, id)
     },
     now: Date.now,
+    runtime: systemRuntime,
     logger,
   })
   const ack = async (cellId: string, body: unknown): Promise<void> => {

@@ -37,7 +37,7 @@ const row = (cells: number, picks: number): ReportRow => {
   const tried = new Set([engines[0]?.cellId ?? ''])
   // as many requests under way as half of the slots
   const busy = Array.from({ length: cells * 4 }, () => router.pick(MODEL) as CellEngine)
-  for (const engine of busy) claim(engine)
+  for (const engine of busy) claim(engine, performance.now())
   return {
     cells,
     two_choices_ns: nanoseconds(picks, () => pickEngine(router)),
@@ -45,7 +45,7 @@ const row = (cells: number, picks: number): ReportRow => {
     second_try_ns: nanoseconds(picks, () => router.pick(MODEL, tried)),
     claim_release_ns: nanoseconds(picks, i => {
       const engine = engines[i % cells] as CellEngine
-      claim(engine)
+      claim(engine, performance.now())
       release(engine)
     }),
     join_and_leave_ns: nanoseconds(10_000, i => {

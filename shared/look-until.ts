@@ -1,4 +1,4 @@
-import { wait as realWait, type Wait } from './wait.ts'
+import { type Runtime, systemRuntime, type Wait, waitBy } from './runtime.ts'
 
 interface LookOptions {
   /** Pause between two looks. */
@@ -6,6 +6,8 @@ interface LookOptions {
   /** Time after which no further look is begun. A slow look counts with all of its time. */
   timeoutMs: number
   signal: AbortSignal
+  /** Clock and timers; those of the system by default. */
+  runtime?: Pick<Runtime, 'nowMs' | 'setTimeout'> | undefined
   wait?: Wait | undefined
   /** Monotonic clock in milliseconds. */
   nowMs?: (() => number) | undefined
@@ -18,7 +20,14 @@ interface LookOptions {
  */
 export const lookUntil = async <T>(
   look: (waitedMs: number) => Promise<T | undefined>,
-  { everyMs, timeoutMs, signal, wait = realWait, nowMs = () => performance.now() }: LookOptions,
+  {
+    everyMs,
+    timeoutMs,
+    signal,
+    runtime = systemRuntime,
+    wait = waitBy(runtime),
+    nowMs = runtime.nowMs,
+  }: LookOptions,
 ): Promise<T | undefined> => {
   for (let waitedMs = 0; ; ) {
     const beganMs = nowMs()

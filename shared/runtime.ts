@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
 import { newId } from './ids.ts'
-import type { Wait } from './wait.ts'
 
 /** A call that is due later; disposal cancels it. */
 export interface Timer extends Disposable {
@@ -48,11 +47,25 @@ export const systemRuntime: Runtime = {
   connect: () => new Socket(),
 }
 
+/** Runs a function later, unless the returned function is called before. */
+export type CallAfter = (milliseconds: number, run: () => void) => () => void
+
+/** Calls of a runtime that do not keep the process from ending. */
+export const callAfterBy =
+  ({ setTimeout }: Pick<Runtime, 'setTimeout'>): CallAfter =>
+  (milliseconds, run) => {
+    const timer = setTimeout(run, milliseconds).unref()
+    return () => stopTimer(timer)
+  }
+
 export const stopTimer = (timer: Timer | undefined): void => timer?.[Symbol.dispose]()
 
 /** Resolves after the events that are due already. */
 export const nextTurn = ({ setImmediate }: Pick<Runtime, 'setImmediate'>): Promise<void> =>
   new Promise(resolve => setImmediate(resolve))
+
+/** Resolves after the time, or immediately when the signal aborts; never rejects. */
+export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>
 
 interface SleepOptions {
   /** Ends the sleep: it rejects with the reason. */

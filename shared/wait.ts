@@ -1,10 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { systemRuntime, type Wait, waitBy } from './runtime.ts'
 
-/** Resolves after the time, or immediately when the signal aborts; never rejects. */
-export type Wait = (milliseconds: number, signal: AbortSignal) => Promise<void>
+export type { Wait }
 
-export const wait: Wait = (milliseconds, signal) =>
-  sleep(milliseconds, undefined, { signal }).catch(() => {})
+/** Wait by the clock of the system. */
+export const wait: Wait = waitBy(systemRuntime)
 
 /** Resolves when the signal aborts, whatever the time; never rejects. */
 export const waitUntilAborted: Wait = (_milliseconds, signal) =>

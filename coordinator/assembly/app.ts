@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client'
 import { DISCOVERY_MODULES } from '../../discovery/modules.ts'
 import type { Catalogue } from '../../shared/catalogue.ts'
 import { closeWithLinger } from '../../shared/lingering-close.ts'
-import { systemRuntime } from '../../shared/runtime.ts'
+import type { Runtime } from '../../shared/runtime.ts'
 import type { Keys } from '../access/keys/keys.ts'
 import type { Quota } from '../access/quota/quota.ts'
 import type { Pipeline } from '../calls/invoke/invoke.ts'
@@ -71,6 +71,7 @@ export interface AppParts {
   logger: Logger
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Runtime
   keys: AuthParts['keys'] & Partial<Pick<Keys, 'hold'>>
   quota: Pick<Quota, 'standing' | 'admit'>
   usage: InferenceParts['usage']
@@ -138,7 +139,7 @@ const addInferenceRoutes = (
   straight: DirectRouter,
   parts: AppParts,
 ): void => {
-  const { config, logger, now, keys, quota, usage, fleet, lanes, running, metrics } = parts
+  const { config, logger, now, runtime, keys, quota, usage, fleet, lanes, running, metrics } = parts
   const inference: InferenceParts = {
     answerHeaders: app.answerHeaders,
     catalogue: parts.catalogue ?? config.catalogue,
@@ -152,6 +153,7 @@ const addInferenceRoutes = (
     usage,
     logger,
     now,
+    runtime,
     running,
     metrics: metrics.inference,
     onError: metrics.http.countError,
@@ -163,7 +165,8 @@ const addInferenceRoutes = (
 }
 
 export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<void> => {
-  const { config, logger, now, keys, quota, fleet, running, enrol, views, pipeline } = parts
+  const { config, logger, now, runtime, keys, quota, fleet } = parts
+  const { running, enrol, views, pipeline } = parts
   const { metrics, catalogue = config.catalogue } = parts
   const routes = collectRoutes(app)
   const cors = new CorsPolicy(config.http.cors_origins)
@@ -175,8 +178,9 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     metrics: metrics.http,
     bodies: parts.budgets.requestBodies,
     logger,
+    nowMs: runtime.nowMs,
   })
-  await app.register(measure, { metrics: metrics.http })
+  await app.register(measure, { metrics: metrics.http, nowMs: runtime.nowMs })
   await app.register(errors, { onError: metrics.http.countError })
   await app.register(answerHeaders, { quota, now, logger, replicas: parts.replicas, cors })
   await app.register(safety, { config })
@@ -192,7 +196,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
   await app.register(modelRoutes, { catalogue, createdAt, fleet, mayUse })
   const { storedResponses: responses } = parts
   if (responses) await app.register(storedResponseRoutes, { responses })
-  const modelFacts = new ModelFactsMemory({ fleet, mayUse, nowMs: systemRuntime.nowMs })
+  const modelFacts = new ModelFactsMemory({ fleet, mayUse, runtime })
   await app.register(ollamaModelRoutes, { catalogue, createdAt, fleet, mayUse, modelFacts })
   const { isDegraded, findReadinessFault } = parts
   await app.register(healthRoutes, { catalogue, fleet, findReadinessFault, isDegraded })
@@ -215,6 +219,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     metrics: metrics.events,
     isDraining: running.isDraining,
     now,
+    runtime,
   })
   const registry =
     parts.registry ??

@@ -13,7 +13,7 @@ import type { RunningAnswers } from '../surfaces/http/running.ts'
 import { type AppParts, addRoutes } from './app.ts'
 
 interface RouteParts
-  extends Pick<Base, 'logger' | 'now'>,
+  extends Pick<Base, 'logger' | 'now' | 'runtime'>,
     Pick<
       AppParts,
       | 'answerMemory'

@@ -21,49 +21,34 @@ const ANSWER = 'measures or limits one answer to a client, on its socket'
 /** Folders and files that may name the runtime of the system in place of that of their Base. */
 const SYSTEM: Record<string, string> = {
   'access/keys/keys.ts': DEFAULT,
-  'access/keys/open-answers.ts': 'the default of `later`, which tests replace',
-  'access/keys/verifier.ts': DEFAULT,
   'access/quota/call-limits.ts': DEFAULT,
-  'access/quota/held-rows.ts': 'usage waits for a full disk of this machine',
   'access/quota/quota.ts': DEFAULT,
   'access/quota/slots/shared-minutes.ts': DEFAULT,
   'access/quota/usage-check.ts': TURN,
   'access/quota/usage-keeper.ts': DEFAULT,
   'agents/conversations/': 'speakers are outside: models, skills and agents of other services',
-  'agents/webhooks/webhooks.ts': 'the id of a delivery, which nothing is ordered by',
   'assembly/': 'gives the runtime to every part, and listens on real ports',
-  'calls/idempotency/idempotency.ts': DEFAULT,
-  'calls/invoke/': ANSWER,
-  'calls/tasks/cancelling.ts': ANSWER,
-  'calls/tasks/live.ts': DEFAULT,
   'devices/': ANSWER,
   'discovery/': 'asks modules and sources outside, each within its time',
   'fleet/broker/': 'sockets of cells; the bus is a port that is replaced as a whole',
   'fleet/cells/presence-publisher.ts': DEFAULT,
   'fleet/control/command-end.ts': DEFAULT,
   'fleet/control/configs.ts': TURN,
-  'fleet/control/write-behind.ts': 'gathers rows of one process; not replaced yet',
   'fleet/enrolment/cells.ts': DEFAULT,
-  'fleet/enrolment/epochs.ts': 'the default of `later`, which tests replace',
+  'fleet/models/operations/': 'looks at cells within the time of one answer',
   'fleet/questions/': 'asks a cell through its link, each question within its time',
   'fleet/routing/': DEFAULT,
-  'fleet/series/series.ts': DEFAULT,
-  'gateway/dispatch/': ANSWER,
   'gateway/link/': 'sockets of cells; the link is a port that is replaced as a whole',
   'insight/': TURN,
   'kernel/audit/': TURN,
   'kernel/base/follow-changes.ts': DEFAULT,
   'kernel/base/time-slices.ts': TURN,
   'kernel/base/turn-queue.ts': TURN,
-  'kernel/events/event-stream.ts': 'the id of an event, which nothing is ordered by',
   'kernel/events/event-writer.ts': DEFAULT,
   'kernel/outbound/target-limits.ts': DEFAULT,
-  'kernel/publish/publisher.ts': 'multicast DNS on real sockets',
-  'kernel/queue/worker.ts': DEFAULT,
   'kernel/schedules/recurrence.ts': TURN,
   'kernel/secrets/rotate.ts': 'a command with a process of its own',
   'kernel/store/group-commit.ts': DEFAULT,
-  'kernel/store/journal.ts': 'gathers the lines of a file of this process',
   'kernel/store/postgres/':
     'connections to a server; the engine is a port that is replaced as a whole',
   'kernel/store/probe.ts': DEFAULT,
@@ -76,12 +61,20 @@ const SYSTEM: Record<string, string> = {
   'surfaces/metrics/': 'measures this process',
 }
 
+/** A pause or a repeated look without a runtime is one by the clock of the system. */
+const SYSTEM_WAIT = /\bwait\b(?: as \w+)?[^}\n]*\} from '[^']*shared\/wait\.ts'/
+
+const namesSystem = (text: string): boolean =>
+  /\bsystemRuntime\b/.test(text) ||
+  SYSTEM_WAIT.test(text) ||
+  (/\blookUntil\(/.test(text) && !/\b(?:runtime|wait)\b/.test(stripComments(text)))
+
 const findEntry = (file: string): string | undefined =>
   Object.keys(SYSTEM).find(entry => file.startsWith(`coordinator/${entry}`))
 
 t.test('only listed files name the runtime of the system, and each entry is used', async t => {
   const files = globSync('coordinator/**/*.ts', { cwd: root }).filter(file =>
-    /\bsystemRuntime\b/.test(readFileSync(join(root, file), 'utf8')),
+    namesSystem(readFileSync(join(root, file), 'utf8')),
   )
   t.strictSame(
     files.filter(file => findEntry(file) === undefined),
@@ -99,11 +92,11 @@ const INTERVALS: Record<string, string> = {
   'access/quota/held-rows.ts': 'commands record usage, too, and have no schedules',
   'gateway/link/pings.ts': 'lives as long as one link',
   'kernel/base/timers.ts': 'the timer of the schedules',
-  'kernel/queue/worker.ts': 'lives as long as one attempt, a third of its lease',
+  'kernel/queue/job-lease.ts': 'lives as long as one attempt, a third of its lease',
   'kernel/store/journal.ts': 'commands open a journal, too, and have no schedules',
   'kernel/store/revisions.ts': 'the store is open before there are schedules, and in commands',
   'kernel/store/sqlite/checkpointer.ts': 'the store is open in commands, too',
-  'surfaces/http/event-routes.ts': 'lives as long as one stream',
+  'surfaces/http/event-routes.ts': 'ends before the server waits for the end of its streams',
   'surfaces/http/paced-lines.ts': 'lives as long as one answer',
 }
 

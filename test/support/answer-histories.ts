@@ -8,6 +8,7 @@ import type { ClientResponse } from '../../coordinator/gateway/dispatch/client-r
 import { dispatch } from '../../coordinator/gateway/dispatch/dispatch.ts'
 import type { Dispatch } from '../../coordinator/gateway/dispatch/dispatch-request.ts'
 import { InnerAnswer } from '../../coordinator/surfaces/http/inner-answer.ts'
+import { systemRuntime } from '../../shared/runtime.ts'
 import { createAnswerMemory } from './answer-memory.ts'
 import { type CellHandler, endWithUsage, type LinkedCell, linkCell } from './cell.ts'
 import { type Random, randomOf } from './random.ts'
@@ -173,6 +174,7 @@ class AnswerHistory {
     const { randomBelow, pick } = this.#random
     const fails = randomBelow(8) === 0
     return dispatch({
+      runtime: systemRuntime,
       path: '/',
       headers: {},
       body: Buffer.from('{}'),

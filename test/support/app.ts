@@ -13,6 +13,7 @@ import { Budgets } from '../../coordinator/kernel/budgets/budgets.ts'
 import type { Key } from '../../coordinator/kernel/declaration/key.ts'
 import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
 import { createCoordinatorMetrics } from '../../coordinator/surfaces/metrics/coordinator-metrics.ts'
+import { systemRuntime } from '../../shared/runtime.ts'
 import { silent } from './cell.ts'
 import { createEvents } from './memory-events.ts'
 
@@ -88,6 +89,7 @@ export const pipelineWith = ({
     countCall: createCallLimits(),
     quota,
     now: NOW,
+    runtime: systemRuntime,
     logger: silent,
     ...parts,
   })
@@ -102,6 +104,7 @@ export const appWith = ({
     config: config(),
     logger: silent,
     now: NOW,
+    runtime: systemRuntime,
     keys: { authenticate: presented => keys[presented] },
     quota,
     usage: { record: async () => {} },

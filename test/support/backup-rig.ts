@@ -10,6 +10,7 @@ import { createBackup } from '../../coordinator/insight/backup/create-backup.ts'
 import type { SealWith } from '../../coordinator/insight/backup/seal.ts'
 import type { StorePlace } from '../../coordinator/kernel/store/place.ts'
 import { openStore } from '../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../shared/runtime.ts'
 import { temporaryFolder } from '../coordinator/kernel/store/temporary.ts'
 import { silent } from './cell.ts'
 import { placeEmptyStore } from './empty-store.ts'
@@ -71,7 +72,11 @@ export const queryStore = async (stateDir: string, place: StorePlace, presented:
   const store = await openStore(place, { pollMilliseconds: 0, mustExist: true })
   const keys = new Keys({ store, logger: silent })
   try {
-    const journal = await journalUsage(createUsage(store), { stateDir, logger: silent })
+    const journal = await journalUsage(createUsage(store), {
+      stateDir,
+      logger: silent,
+      runtime: systemRuntime,
+    })
     await journal.close()
     return {
       key: (await keys.authenticate(presented))?.id,

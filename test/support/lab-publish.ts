@@ -1,6 +1,7 @@
 import { listPublishedLinks } from '../../coordinator/kernel/publish/open.ts'
 import { Publisher } from '../../coordinator/kernel/publish/publisher.ts'
 import { listLinks } from '../../shared/mdns/links.ts'
+import { systemRuntime } from '../../shared/runtime.ts'
 
 /**
  * Announces a coordinator on a machine of a lab until its input ends, on one interface if its name is
@@ -17,6 +18,7 @@ await using _publisher = await Publisher.start(
     : listLinks()
         .filter(({ name }) => name === link)
         .map(each => ({ ...each, announced: [each.address] })),
+  systemRuntime,
   instance => print({ instance }),
 )
 process.stdin.resume()

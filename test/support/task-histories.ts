@@ -8,6 +8,7 @@ import { LEASE_MS } from '../../coordinator/kernel/leases/ownership.ts'
 import { withChangeHook } from '../../coordinator/kernel/store/change-hook.ts'
 import { openStore, type Store } from '../../coordinator/kernel/store/store.ts'
 import { ShoalError } from '../../shared/errors.ts'
+import { systemRuntime } from '../../shared/runtime.ts'
 import {
   createSent,
   failed,
@@ -161,6 +162,7 @@ class TaskHistories {
       addEvents: async () => {},
       logger: { warn: () => {}, error: () => {} },
       now: this.#now,
+      runtime: systemRuntime,
     })
     const isDead = (): boolean => fate.end !== undefined
     tasks.serve(this.#answers(isDead))

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { TierName } from '../../../shared/catalogue.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
+import { callAfterBy, type Runtime, systemRuntime } from '../../../shared/runtime.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { Listeners } from '../../kernel/base/listeners.ts'
 import type { Key, KeySpec } from '../../kernel/declaration/key.ts'
@@ -31,6 +31,8 @@ export interface KeysOptions {
   checking?: Pick<VerifierOptions<Key>, 'digestOf' | 'isEqual'>
   /** Monotonic milliseconds. */
   nowMs?: () => number
+  /** Gives what is not given here; that of the system for commands. */
+  runtime?: Pick<Runtime, 'now' | 'nowMs' | 'setTimeout'>
 }
 
 /** Shortest interval between two writes of a key's last use. */
@@ -47,7 +49,10 @@ export class Keys {
   /** Listener for keys that this process has revoked. */
   readonly revocations = new Listeners<[]>()
 
-  constructor({ store, logger, now = systemRuntime.now, nowMs, later, checking }: KeysOptions) {
+  constructor(options: KeysOptions) {
+    const { store, logger, checking, runtime = systemRuntime } = options
+    const { now = runtime.now, nowMs = runtime.nowMs } = options
+    const { later = (run, milliseconds) => callAfterBy(runtime)(milliseconds, run) } = options
     const { ledger } = store
     this.#ledger = ledger
     this.#logger = logger

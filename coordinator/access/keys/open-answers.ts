@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
-import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
 import type { Key } from '../../kernel/declaration/key.ts'
 import { createKeyEndedError, findKeyFault } from './key.ts'
 
@@ -22,7 +21,7 @@ export interface OpenAnswersParts {
   logger: Pick<Logger, 'warn'>
   now: () => number
   /** Runs a function once, later; the returned function cancels it. */
-  later?: ((run: () => void, milliseconds: number) => () => void) | undefined
+  later: (run: () => void, milliseconds: number) => () => void
 }
 
 /** Number of keys per query. */
@@ -143,7 +142,7 @@ export class OpenAnswers {
   }
 
   async #compareDue(): Promise<void> {
-    const { read, logger, later = runLater } = this.#parts
+    const { read, logger, later } = this.#parts
     this.#isLooking = true
     while (this.#due.size > 0 && !this.#isClosed) {
       const ids = [...this.#due].slice(0, BATCH)
@@ -160,7 +159,7 @@ export class OpenAnswers {
   }
 
   #arm(leastMs: number): void {
-    const { now, later = runLater } = this.#parts
+    const { now, later } = this.#parts
     this.#stopTimer?.()
     this.#stopTimer = undefined
     if (this.#nextEndAt === Infinity || this.#isClosed) return
@@ -189,9 +188,4 @@ const faultOf = (entry: Entry, key: Key | undefined, now: number): ShoalError | 
   const fault = findKeyFault(key, entry.tenantId, now)
   if (fault !== undefined || key === undefined || entry.isAllowed?.(key) !== false) return fault
   return new ShoalError('forbidden', 'the key may not do this any more')
-}
-
-const runLater = (run: () => void, milliseconds: number): (() => void) => {
-  const timer = systemRuntime.setTimeout(run, milliseconds).unref()
-  return () => stopTimer(timer)
 }

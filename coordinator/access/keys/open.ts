@@ -19,7 +19,7 @@ export interface KeyViews {
   >
 }
 
-interface KeyParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'> {
+interface KeyParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs' | 'runtime'> {
   store: Store
 }
 
@@ -29,8 +29,9 @@ export const openKeys = ({
   logger,
   now,
   nowMs,
+  runtime,
 }: KeyParts): { keys: Keys; views: KeyViews } => {
-  const keys = new Keys({ store, logger, now, nowMs })
+  const keys = new Keys({ store, logger, now, nowMs, runtime })
   stack.defer(() => keys.close())
   return { keys, views: { keys } }
 }

@@ -1,6 +1,5 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { LRUCache } from 'lru-cache'
-import { systemRuntime } from '../../../shared/runtime.ts'
 import { createBoundedCache } from '../../kernel/base/bounded-cache.ts'
 import { digestOf } from './secret.ts'
 
@@ -31,7 +30,7 @@ export interface VerifierOptions<T> {
   /** True where another process may have changed the store: a refusal is left to `load` then. */
   lags?: boolean
   /** Monotonic milliseconds. */
-  nowMs?: (() => number) | undefined
+  nowMs: () => number
   capacity?: number
   /** SHA-256, and a comparison whose time does not depend on what differs. */
   digestOf?: (text: string) => Buffer
@@ -75,7 +74,7 @@ export class Verifier<T> {
     this.#load = load
     this.#isAway = options.isAway ?? (() => false)
     this.#lags = options.lags ?? false
-    this.#nowMs = options.nowMs ?? systemRuntime.nowMs
+    this.#nowMs = options.nowMs
     this.#lookAfterPause = options.lookAfterPause ?? (() => undefined)
     this.#digestOf = options.digestOf ?? digestOf
     this.#isEqual = isEqual

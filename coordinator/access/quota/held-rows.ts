@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer } from '../../../shared/runtime.ts'
 
 interface HeldRows<T> {
   /** Appends the row now or, while the disk takes nothing, later. Rejects when too many wait. */
@@ -15,6 +15,7 @@ interface HeldRowsOptions<T> {
   isPassing: (error: unknown) => boolean
   onFailure: (error: unknown) => void
   logger: Pick<Logger, 'warn'>
+  runtime: Pick<Runtime, 'setInterval'>
   limit?: number
   everyMs?: number
 }
@@ -24,7 +25,7 @@ interface HeldRowsOptions<T> {
  * already happened. Only a crash in that time loses them.
  */
 export const holdRows = <T>(options: HeldRowsOptions<T>): HeldRows<T> => {
-  const { append, isPassing, onFailure, logger, limit = 10_000, everyMs = 1000 } = options
+  const { append, isPassing, onFailure, logger, runtime, limit = 10_000, everyMs = 1000 } = options
   let held: T[] = []
   let told = false
 
@@ -55,7 +56,7 @@ export const holdRows = <T>(options: HeldRowsOptions<T>): HeldRows<T> => {
     return retrying
   }
   const warn = (error: unknown): void => logger.warn({ err: error }, 'usage was not recorded')
-  const timer = systemRuntime
+  const timer = runtime
     .setInterval(() => {
       if (held.length > 0) retry().catch(warn)
     }, everyMs)

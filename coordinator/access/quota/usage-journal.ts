@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
-import { newId } from '../../../shared/ids.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { Journal, readJournal } from '../../kernel/store/journal.ts'
 import { holdRows } from './held-rows.ts'
 import { type NewUsage, requireNumbers, type UsageRow, type UsageStore } from './usage.ts'
@@ -22,6 +22,7 @@ export interface JournaledUsage extends Pick<UsageStore, 'record' | 'sums'> {
 interface JournalOptions {
   stateDir: string
   logger: Pick<Logger, 'warn' | 'error'>
+  runtime: Pick<Runtime, 'setInterval' | 'setImmediate' | 'ids'>
   /** Runs when a row could not be written to the disk. */
   onFailure?: (error: unknown) => void
 }
@@ -32,19 +33,21 @@ interface JournalOptions {
  */
 export const journalUsage = async (
   usage: UsageStore,
-  { stateDir, logger, onFailure = () => {} }: JournalOptions,
+  { stateDir, logger, runtime, onFailure = () => {} }: JournalOptions,
 ): Promise<JournaledUsage> => {
   const journal = await Journal.open<UsageRow>({
     folder: usageJournalFolder(stateDir),
     carry: rows => carryOver(usage, rows, logger),
     onCarried: () => usage.anchor(),
     logger,
+    runtime,
   })
   const held = holdRows<UsageRow>({
     append: row => journal.append(row),
     isPassing,
     onFailure,
     logger,
+    runtime,
   })
   const settle = async (): Promise<void> => {
     const waiting = await held.retry()
@@ -56,7 +59,7 @@ export const journalUsage = async (
     record: async row => {
       requireNumbers(row)
       // the id makes a row that comes twice one row
-      await held.append({ id: newId('use', row.at), ...row })
+      await held.append({ id: runtime.ids.create('use', row.at), ...row })
     },
     sums: async filter => {
       await settle()

@@ -20,7 +20,7 @@ export interface WebhookViews {
 }
 
 interface WebhookDomainParts
-  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+  extends Pick<Base, 'stack' | 'logger' | 'now' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: { name: string; webhooks: WebhooksConfig }
   store: Store
@@ -52,6 +52,7 @@ export const openWebhooks = (parts: WebhookDomainParts): { views: WebhookViews }
     queue,
     source,
     now,
+    runtime: parts.runtime,
   })
   deliverEvents(parts, new EventDeliveries({ events, webhooks, queue, pace }))
   return { views: { webhooks } }

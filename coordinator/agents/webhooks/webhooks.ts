@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { CloudEvent } from '../../kernel/events/bus.ts'
@@ -44,6 +44,7 @@ interface WebhookParts {
   source: string
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'ids'>
 }
 
 /** Addresses to which tenants have their events sent. All methods but `create` throw `not_found`. */
@@ -170,10 +171,10 @@ export class Webhooks {
   }
 
   #testEvent(id: string, tenantId: string): CloudEvent {
-    const { source, now } = this.#parts
+    const { source, now, runtime } = this.#parts
     return {
       specversion: '1.0',
-      id: systemRuntime.ids.uuid(),
+      id: runtime.ids.uuid(),
       source,
       type: 'shoal.webhook.test',
       subject: id,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Keys } from '../../access/keys/keys.ts'
 import type { CallSkill, TaskCaller } from '../../kernel/declaration/context.ts'
 import type { SkillFacts } from '../../kernel/declaration/declaration.ts'
@@ -31,6 +31,7 @@ export interface PipelineParts extends CountParts {
   /** Ends calls whose key has ended; without it such calls run on. */
   hold?: Keys['hold'] | undefined
   logger: Pick<Logger, 'warn'>
+  runtime: Pick<Runtime, 'nowMs' | 'setTimeout' | 'ids'>
 }
 
 /** The only way from a surface to the `run` of an operation. */
@@ -91,12 +92,12 @@ export class CallPipeline implements Pipeline {
   }
 
   async #answer(call: Call, { repeat, signals }: Invocation): Promise<Outcome> {
-    const { views, idempotency, hold } = this.#parts
+    const { views, idempotency, hold, runtime } = this.#parts
     const isTask = call.operation.mode === 'task'
     const { answer, replayed } = await this.#time(call, { signals, hold }, time =>
       runOnce(
         call,
-        { views, idempotency, repeat },
+        { views, idempotency, repeat, runtime },
         () => (isTask ? this.#begin(call) : this.#run(call, time)),
         created => this.#recall(call, created, time),
       ),
@@ -125,12 +126,12 @@ export class CallPipeline implements Pipeline {
     { signals, hold }: Pick<Invocation, 'signals'> & Pick<PipelineParts, 'hold'>,
     work: (time: CallTime) => Promise<T>,
   ): Promise<T> {
-    const { views, logger } = this.#parts
+    const { views, logger, runtime } = this.#parts
     const { operation, caller } = call
     const facts = { operation: operation.id, request: caller.requestId }
     const late = () =>
       logger.warn(facts, 'a call ended after its time limit; its result is discarded')
-    const time = new CallTime({ operation, signals, onLate: late })
+    const time = new CallTime({ operation, signals, onLate: late, runtime })
     const release = holdKey(call, time, hold)
     let failed = true
     try {
@@ -144,7 +145,7 @@ export class CallPipeline implements Pipeline {
         views().calls.add({
           operationId: operation.id,
           tenantId: caller.tenantId,
-          durationMs: systemRuntime.nowMs() - time.startedMs,
+          durationMs: this.#parts.runtime.nowMs() - time.startedMs,
           failed,
         })
     }
@@ -152,7 +153,7 @@ export class CallPipeline implements Pipeline {
 
   async #run(call: Call, time: CallTime): Promise<unknown> {
     const { operation } = call
-    time.startedMs = systemRuntime.nowMs()
+    time.startedMs = this.#parts.runtime.nowMs()
     const { views, resolveReferences } = this.#parts
     const parsed = parseInput(operation, call.input)
     const { input, cellId } = await resolveReferences(operation, parsed, call.cellId)

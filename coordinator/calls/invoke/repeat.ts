@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Declaration } from '../../kernel/declaration/declaration.ts'
 import { PendingResult } from '../../kernel/declaration/pending-result.ts'
 import { hideSecretFields } from '../../kernel/declaration/secret-fields.ts'
@@ -21,6 +21,7 @@ interface Repeatable {
   views: () => object
   idempotency: Idempotency | undefined
   repeat: Invocation['repeat']
+  runtime: Pick<Runtime, 'ids'>
 }
 
 /**
@@ -34,12 +35,12 @@ interface Repeatable {
  */
 export const runOnce = async (
   call: Call,
-  { views, idempotency, repeat }: Repeatable,
+  { views, idempotency, repeat, runtime }: Repeatable,
   run: () => Promise<unknown>,
   recall: (created: readonly string[]) => Promise<unknown>,
 ): Promise<{ answer: unknown; replayed: boolean }> => {
   const { operation, caller } = call
-  requireCallKey(call, views)
+  requireCallKey(call, { views, runtime })
   if (repeat?.callKey === undefined || !isMutation(operation))
     return { answer: await run(), replayed: false }
   const { callKey, param } = repeat
@@ -58,10 +59,13 @@ export const runOnce = async (
 }
 
 /** Throws `invalid_request` for a call that may not be carried out twice and could be. */
-const requireCallKey = ({ operation, input, isOnce }: Call, views: () => object): void => {
+const requireCallKey = (
+  { operation, input, isOnce }: Call,
+  { views, runtime }: Pick<Repeatable, 'views' | 'runtime'>,
+): void => {
   if (isOnce || operation.needsCallKey === undefined) return
   if (!operation.needsCallKey(parseInput(operation, input) as never, views() as never)) return
-  const message = `${operation.id} ${NO_CALL_KEY}; ${systemRuntime.ids.uuid()} is a new one`
+  const message = `${operation.id} ${NO_CALL_KEY}; ${runtime.ids.uuid()} is a new one`
   throw new ShoalError('invalid_request', message, { param: 'Idempotency-Key' })
 }
 

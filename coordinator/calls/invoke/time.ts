@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer, type Timer } from '../../../shared/runtime.ts'
 import type { Declaration } from '../../kernel/declaration/declaration.ts'
 
 /** Time limit of a call by its mode, for operations that declare none. */
@@ -16,6 +16,7 @@ interface CallTimeParts {
   signals: readonly AbortSignal[]
   /** Runs when the work ends after its time was up; nobody gets its result. */
   onLate: () => void
+  runtime: Pick<Runtime, 'setTimeout'>
 }
 
 /**
@@ -33,11 +34,11 @@ export class CallTime {
   #reject: ((error: unknown) => void) | undefined
   #isTimedOut = false
 
-  constructor({ operation, signals, onLate: late }: CallTimeParts) {
+  constructor({ operation, signals, onLate: late, runtime }: CallTimeParts) {
     this.#signals = signals
     this.#late = late
     const seconds = timeLimitSeconds(operation)
-    this.#timer = systemRuntime.setTimeout(() => {
+    this.#timer = runtime.setTimeout(() => {
       this.#isTimedOut = true
       const text = `${operation.id} did not answer within ${seconds} s`
       this.end(new ShoalError('request_timeout', text))

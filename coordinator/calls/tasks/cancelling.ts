@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer } from '../../../shared/runtime.ts'
 import { LEASE_MS } from '../../kernel/leases/ownership.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { Followers } from './followers.ts'
@@ -21,6 +21,7 @@ interface CancellingParts {
   owner: Pick<TaskOwner, 'turns' | 'deliver'>
   followers: Pick<Followers, 'add' | 'remove' | 'look'>
   now: () => number
+  runtime: Pick<Runtime, 'setTimeout'>
 }
 
 /**
@@ -75,12 +76,12 @@ const requireCancelled = (task: Task): Task => {
 
 /** Resolves when the task has ended in any process, or after `WAIT_MS`. */
 const waitForEnd = async (
-  { followers }: CancellingParts,
+  { followers, runtime }: CancellingParts,
   task: Task,
   tenantId: string,
 ): Promise<void> => {
   const { events } = followers.add(task, tenantId)
-  const timer = systemRuntime.setTimeout(() => events.close(), WAIT_MS)
+  const timer = runtime.setTimeout(() => events.close(), WAIT_MS)
   try {
     await followers.look()
     while ((await events.next()) !== undefined);

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
-import { type Runtime, sleep, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, sleep } from '../../../shared/runtime.ts'
 import type { EventDraft, Events } from '../../kernel/events/bus.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import { applyEvent, withMessage } from './apply.ts'
@@ -27,7 +27,7 @@ export interface LiveTaskParts {
   onError: (taskId: string, error: Error) => void
   logger: Pick<Logger, 'warn'>
   now: () => number
-  runtime?: Pick<Runtime, 'setTimeout'> | undefined
+  runtime: Pick<Runtime, 'setTimeout'>
 }
 
 /** Takes the task and removes the mail that the turn acts on; part of the first store of the turn. */
@@ -161,7 +161,7 @@ export class LiveTask {
 
   /** Writes pending events until none is left; a later event starts it again. */
   async #write(): Promise<void> {
-    const { onError, logger, runtime = systemRuntime } = this.#parts
+    const { onError, logger, runtime } = this.#parts
     while (this.#pending.length > 0) {
       try {
         const batch = await this.#store()

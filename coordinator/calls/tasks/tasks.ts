@@ -85,7 +85,7 @@ interface TaskParts {
   hooks?: TaskHooks | undefined
   logger: Pick<Logger, 'warn' | 'error'>
   now: () => number
-  runtime?: Pick<Runtime, 'setTimeout'>
+  runtime: Pick<Runtime, 'setTimeout'>
 }
 
 const DROPPED_AT_ONCE = 500
@@ -112,7 +112,7 @@ export const createTasks = (parts: TaskParts): Tasks => {
     onLeft: lookAt,
   })
   const { turns } = owner
-  const own = { ledger, owner, followers, logger, now }
+  const own = { ledger, owner, followers, logger, now, runtime }
 
   const look = (): void => {
     owner

@@ -1,4 +1,4 @@
-import { wait } from '../../../shared/wait.ts'
+import { waitBy } from '../../../shared/runtime.ts'
 import type { GuardedAudit } from '../../kernel/audit/open.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
@@ -13,7 +13,7 @@ import type { OpenBroker } from './open.ts'
 import type { DeviceReceiver, EstopReceiver, FindingsReceiver } from './receivers.ts'
 import { ReplicaNotices } from './replica-notices.ts'
 
-interface InboxDomainParts extends Pick<Base, 'stack' | 'logger'> {
+interface InboxDomainParts extends Pick<Base, 'stack' | 'logger' | 'runtime'> {
   arrivals: OpenBroker['arrivals']
   busEnd: OpenBroker['busEnd']
   bus: Pick<Bus, 'publish'>
@@ -44,7 +44,9 @@ export const openInbox = (parts: InboxDomainParts): object => {
   const { metrics, stack, logger } = parts
   const { countReceived, countDropped } = metrics.broker
   stack.use(parts.busEnd.move())
-  const notices = stack.use(new ReplicaNotices({ bus, fleet, replicas, wait, logger }))
+  const notices = stack.use(
+    new ReplicaNotices({ bus, fleet, replicas, wait: waitBy(parts.runtime), logger }),
+  )
   stack.defer(replicas.onChange(() => void notices.tellAll()))
   const onBirth: InboxParts['onBirth'] = (cellId, epoch, announce) => {
     identity.checkPinnedKey(cellId, announce.coordinator_key)

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { ApprovedPlan } from '../../../shared/wire/approved-plan.ts'
 import { NEEDS } from '../../../shared/wire/capability.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
@@ -46,6 +47,7 @@ export interface CommandsParts
       'change' | 'find' | 'open' | 'onOvertaken' | 'retries' | keyof CommandExchangeParts
     > {
   logger: Logger
+  runtime: Runtime
   /** Longest wait of an urgent command for its outcome, in milliseconds. */
   urgentAnswerMs?: number
 }
@@ -98,6 +100,7 @@ export class Commands {
     this.#changed = new WriteBehind(
       async changes => this.#catchUp(await updateCommands(ledger, changes, replicas.id)),
       (error, commands) => logger.error({ err: error, commands }, 'commands not kept'),
+      parts.runtime,
     )
     const [open, changed, sender] = [this.#open, this.#changed, this.#sender]
     this.#exchange = new CommandExchange({ ...parts, open, changed, sender })

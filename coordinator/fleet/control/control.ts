@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { type Runtime, waitBy } from '../../../shared/runtime.ts'
 import type { Signer } from '../../../shared/signing.ts'
 import { FIRST_CAPABILITY } from '../../../shared/wire/capability.ts'
 import type { DeviceSeat } from '../../../shared/wire/estop.ts'
@@ -51,11 +52,12 @@ interface ControlParts {
   urgentAnswerMs?: number
   /** Unix milliseconds. */
   now: () => number
+  runtime: Runtime
   logger: Logger
 }
 
 export const createControl = async (parts: ControlParts): Promise<ControlPlane> => {
-  const { store, replicas, signer, cells, fleet, publish, now, logger } = parts
+  const { store, replicas, signer, cells, fleet, publish, now, runtime, logger } = parts
   const cellKeys = new Map<string, string>()
 
   const isHere = (cellId: string): boolean => {
@@ -106,6 +108,9 @@ export const createControl = async (parts: ControlParts): Promise<ControlPlane> 
     publish: command => publish('cmd', command.cell_id, command, command.id),
     ...(parts.urgentAnswerMs && { urgentAnswerMs: parts.urgentAnswerMs }),
     now,
+    nowMs: runtime.nowMs,
+    wait: waitBy(runtime),
+    runtime,
     logger,
   })
   const configs = await createConfigs({

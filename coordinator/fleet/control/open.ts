@@ -31,7 +31,7 @@ interface EgressConfig {
 }
 
 interface ControlDomainParts
-  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: EgressConfig & { commands: CommandsConfig }
   onReload?: OnReload<EgressConfig> | undefined
@@ -75,6 +75,7 @@ export const openControl = async (
     publish: (name, cellId, body, id) => bus.publish(name, cellId, name, body, id),
     urgentAnswerMs,
     now,
+    runtime: parts.runtime,
     logger,
   })
   stack.defer(() => configs.close())

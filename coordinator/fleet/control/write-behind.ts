@@ -1,4 +1,4 @@
-import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer, type Timer } from '../../../shared/runtime.ts'
 import { type CommandChange, type CommandRecord, isFinalCommandState } from './command.ts'
 
 /** Changes per write, so that none holds the sealed lane for long. */
@@ -15,13 +15,16 @@ export class WriteBehind {
   readonly #write: (changes: readonly CommandChange[]) => Promise<void>
   readonly #onError: (error: Error, changes: number) => void
   readonly #waiting = new Map<string, CommandChange>()
+  readonly #runtime: Pick<Runtime, 'setTimeout'>
   #running: Promise<void> | undefined
   #timer: Timer | undefined
 
   constructor(
     write: (changes: readonly CommandChange[]) => Promise<void>,
     onError: (error: Error, changes: number) => void,
+    runtime: Pick<Runtime, 'setTimeout'>,
   ) {
+    this.#runtime = runtime
     this.#write = write
     this.#onError = onError
   }
@@ -35,7 +38,7 @@ export class WriteBehind {
     const { record } = change
     this.#waiting.set(record.id, change)
     if (isFinalCommandState(record.state))
-      this.#timer ??= systemRuntime.setTimeout(() => this.flush(), GATHER_MS)
+      this.#timer ??= this.#runtime.setTimeout(() => this.flush(), GATHER_MS)
   }
 
   /** Forgets a change that the store has overtaken. */

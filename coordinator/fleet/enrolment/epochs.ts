@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { systemRuntime } from '../../../shared/runtime.ts'
+import type { CallAfter } from '../../../shared/runtime.ts'
 import type { Cells } from './cells.ts'
 
 /**
@@ -11,8 +11,7 @@ const FLUSH_EVERY_MS = 250
 interface EpochsOptions {
   noteEpoch: Cells['noteEpoch']
   logger: Pick<Logger, 'error'>
-  /** Calls back once, later. */
-  later?: (run: () => void, milliseconds: number) => void
+  callAfter: CallAfter
 }
 
 /** Stores the highest boot epoch of each cell, many cells per commit. */
@@ -22,7 +21,7 @@ export interface Epochs {
   flush(): Promise<void>
 }
 
-export const createEpochs = ({ noteEpoch, logger, later = runLater }: EpochsOptions): Epochs => {
+export const createEpochs = ({ noteEpoch, logger, callAfter }: EpochsOptions): Epochs => {
   let waiting = new Map<string, number>()
 
   const keep = (cellId: string, epoch: number): Promise<unknown> =>
@@ -37,12 +36,9 @@ export const createEpochs = ({ noteEpoch, logger, later = runLater }: EpochsOpti
   }
 
   const note = (cellId: string, epoch: number): void => {
-    if (waiting.size === 0) later(() => void flush(), FLUSH_EVERY_MS)
+    if (waiting.size === 0) callAfter(FLUSH_EVERY_MS, () => void flush())
     waiting.set(cellId, Math.max(epoch, waiting.get(cellId) ?? 0))
   }
 
   return { note, flush }
 }
-
-const runLater = (run: () => void, milliseconds: number): void =>
-  void systemRuntime.setTimeout(run, milliseconds).unref()

@@ -1,4 +1,4 @@
-import { wait } from '../../../shared/wait.ts'
+import { waitBy } from '../../../shared/runtime.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { SigningKey } from '../../kernel/signing/signing.ts'
@@ -13,7 +13,7 @@ export interface IdentityViews {
   identity: Omit<FleetIdentity, 'checkPinnedKey'>
 }
 
-interface IdentityParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
+interface IdentityParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'runtime'> {
   signing: SigningKey
   store: Pick<Store, 'ledger'>
   cells: Pick<Cells, 'onChange'>
@@ -37,7 +37,7 @@ export const openIdentity = ({
 }: IdentityParts): { identity: FleetIdentity; views: IdentityViews } => {
   const { cells, bus, stack, logger } = parts
   const tell = (cellId: string) => bus.publish('renew', cellId, 'renew', {})
-  const renewals = new RenewalRelay({ ...parts, tell, wait })
+  const renewals = new RenewalRelay({ ...parts, tell, wait: waitBy(parts.runtime) })
   const serve = () => {
     renewals.serve().catch(error => logger.warn({ err: error }, 'renewals were not asked for'))
   }

@@ -1,3 +1,4 @@
+import { callAfterBy } from '../../../shared/runtime.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import { followChanges } from '../../kernel/base/follow-changes.ts'
@@ -41,7 +42,8 @@ export interface EnrolmentViews {
   }
 }
 
-interface EnrolmentParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'> {
+interface EnrolmentParts
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs' | 'runtime'> {
   config: { presence: { suspect_after_seconds: number } }
   store: Store
   replicas: Pick<Replicas, 'live' | 'owns'>
@@ -62,13 +64,14 @@ export interface OpenEnrolment {
 
 export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolment> => {
   const { config, store, replicas, signing, events, fleet, router } = parts
-  const { stack, schedules, logger, now, nowMs } = parts
-  const cells = new Cells({ store, logger, addEvents: events.addWithin, now })
+  const { stack, schedules, logger, now, nowMs, runtime } = parts
+  const cells = new Cells({ store, logger, addEvents: events.addWithin, now, runtime })
   stack.defer(() => cells.close())
   const settings = createCellSettings(store, now)
   const epochs = createEpochs({
     noteEpoch: (cellId, epoch) => cells.noteEpoch(cellId, epoch),
     logger,
+    callAfter: callAfterBy(runtime),
   })
   stack.defer(() => epochs.flush())
 

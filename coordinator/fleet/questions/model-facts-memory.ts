@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { CatalogueEntry } from '../../../shared/catalogue.ts'
-import { stopTimer, systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer, timeoutSignal } from '../../../shared/runtime.ts'
 import type { ModelFacts } from '../../../shared/wire/model-facts.ts'
 import type { Cell } from '../cells/cell.ts'
 import type { Fleet } from '../cells/fleet.ts'
@@ -10,8 +10,7 @@ interface MemoryParts {
   fleet: Pick<Fleet, 'cells'>
   /** True when requests of a tenant may run on a cell. */
   mayUse: (cellId: string, tenantId: string | undefined) => boolean
-  /** Monotonic milliseconds. */
-  nowMs: () => number
+  runtime: Pick<Runtime, 'nowMs' | 'setTimeout'>
 }
 
 interface Kept {
@@ -70,7 +69,7 @@ export class ModelFactsMemory {
     })
     if (missing.length === 0) return
     const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = systemRuntime.setTimeout(resolve, ASK_MS)
+    const timer = this.#parts.runtime.setTimeout(resolve, ASK_MS)
     await Promise.race([Promise.all(missing), promise])
     stopTimer(timer)
   }
@@ -87,7 +86,7 @@ export class ModelFactsMemory {
     if (running !== undefined) return running
     const holders = this.#listHolders(entry, tenantId)
     const kept = holders.map(({ id }) => this.#kept.get(keyOf(id, entry)))
-    const isFresh = (each: Kept | undefined) => (each?.untilMs ?? 0) > this.#parts.nowMs()
+    const isFresh = (each: Kept | undefined) => (each?.untilMs ?? 0) > this.#parts.runtime.nowMs()
     if (kept.some(each => each?.facts !== undefined && isFresh(each))) return undefined
     const due = holders.filter((_, index) => !isFresh(kept[index]))
     if (due.length === 0) return undefined
@@ -112,9 +111,10 @@ export class ModelFactsMemory {
 
   /** Resolves to true when the cell has told the facts; never rejects. */
   async #ask(cell: Cell, entry: CatalogueEntry): Promise<boolean> {
-    const { nowMs } = this.#parts
+    const { runtime } = this.#parts
+    const { nowMs } = runtime
     if ((this.#silentUntilMs.get(cell.id) ?? 0) > nowMs()) return false
-    const signal = timeoutSignal(systemRuntime, ASK_MS)
+    const signal = timeoutSignal(runtime, ASK_MS)
     const told = await askModelFacts({ cell: () => cell }, cell.id, entry.id, signal).catch(
       () => undefined,
     )

@@ -1,5 +1,4 @@
 import { backOffMs } from '../../../shared/back-off.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
 import type { CellLink } from '../cells/cell-link.ts'
 import { believedQueue, believedSlots, type Claims } from './health/claims.ts'
 import { EngineHealth } from './health/engine-health.ts'
@@ -56,7 +55,7 @@ export interface Sums {
 }
 
 /** Takes a place on the engine for a request that is sent now. To be given back with `release`. */
-export const claim = (engine: CellEngine, nowMs = systemRuntime.nowMs()): void => {
+export const claim = (engine: CellEngine, nowMs: number): void => {
   engine.inFlight++
   engine.health?.breaker.noteSent(nowMs)
   for (const sums of engine.pools ?? NONE) sums.inFlight++

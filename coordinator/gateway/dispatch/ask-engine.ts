@@ -26,12 +26,12 @@ interface EngineReader extends Omit<FollowOptions, 'limitMs'> {
 export const askEngine = (
   engine: CellEngine,
   { path, headers, body, bodyBytes }: EngineRequest,
-  { client, streaming, accept, memory, keyId, onStart, onSent }: EngineReader,
+  { onSent, ...reader }: EngineReader,
 ): Promise<AttemptResult> => {
   const { link } = engine
   const limitMs = (hasBegun: boolean) =>
-    limitMsOf(engine, hasBegun, { headers, bodyBytes }, streaming)
-  const options = { client, streaming, accept, memory, keyId, onStart, limitMs }
+    limitMsOf(engine, hasBegun, { headers, bodyBytes }, reader.streaming)
+  const options = { ...reader, limitMs }
   try {
     const follower = new Follower(link, { method: 'POST', path, headers, body }, options)
     onSent?.(follower)

@@ -1,4 +1,3 @@
-import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
 import type { AnswerTiming } from '../../fleet/routing/health/engine-health.ts'
 import type { AttemptResult } from './attempt-result.ts'
@@ -17,12 +16,12 @@ export const endOf = (attempt: AttemptResult): End => {
 export const timingOf = (
   attempt: AttemptResult,
   { sentAtMs }: SentRequest,
-  bodyBytes: number,
+  { bodyBytes, nowMs }: { bodyBytes: number; nowMs: number },
 ): AnswerTiming | undefined => {
   if (attempt.kind !== 'answered' || attempt.usage === undefined) return undefined
   const { usage, beganAtMs } = attempt
   return {
-    durationMs: systemRuntime.nowMs() - sentAtMs,
+    durationMs: nowMs - sentAtMs,
     firstByteMs: beganAtMs === undefined ? undefined : beganAtMs - sentAtMs,
     tokens: usage.total_tokens,
     generatedTokens: usage.completion_tokens,

@@ -1,5 +1,4 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
 import { HEADER_USAGE_SO_FAR, TRAILER_USAGE } from '../../../shared/wire/link.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
 import type {
@@ -191,9 +190,9 @@ export class Follower implements AnswerListener, HoldOwner {
   }
 
   #pass(piece: Buffer): void {
-    const { client, onStart } = this.#options
+    const { client, nowMs, onStart } = this.#options
     if (!this.#started) {
-      this.#beganAtMs = systemRuntime.nowMs()
+      this.#beganAtMs = nowMs()
       onStart()
       client.start(this.#answer, this.#cellId)
     }

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import { type ErrorCode, errorBody, httpStatus, type ShoalError } from '../../../shared/errors.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { HEADER_CELL, HEADER_MAX_TOKENS } from '../../../shared/wire/link.ts'
 import { sseError } from '../../../shared/wire/sse.ts'
 import type { AnswerHeaders, CellStream } from '../../fleet/cells/cell-link.ts'
@@ -39,6 +39,7 @@ interface ClientAnswerParts {
   keyId: string
   /** Receives the code of an error that is answered. */
   onError?: ((code: ErrorCode) => void) | undefined
+  runtime: Pick<Runtime, 'setImmediate'>
 }
 
 /** The client's side of one request: whether it is there still, and what it is sent. */
@@ -87,7 +88,7 @@ export class ClientAnswer implements HoldOwner {
    * cell's stream is held back while the client does not read.
    */
   write(piece: Buffer, from: CellStream): void {
-    if (this.#pieces.push(piece) === 1) systemRuntime.setImmediate(() => this.#flush(from))
+    if (this.#pieces.push(piece) === 1) this.#parts.runtime.setImmediate(() => this.#flush(from))
   }
 
   #flush(from: CellStream): void {

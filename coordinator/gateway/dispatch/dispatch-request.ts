@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders } from 'node:http'
 import type { ErrorCode } from '../../../shared/errors.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
 import type { AnswerHeaders } from '../../fleet/cells/cell-link.ts'
 import type { AnswerMemory } from '../../fleet/questions/answer-hold.ts'
@@ -43,6 +44,7 @@ export interface Dispatch {
    * request at once.
    */
   quiet?: boolean
+  runtime: Pick<Runtime, 'nowMs' | 'setImmediate'>
 }
 
 /** Result of a dispatch. Only `done` has written to the client and made a record. */

@@ -4,20 +4,13 @@ import {
   httpStatus as httpStatusOf,
   ShoalError,
 } from '../../../shared/errors.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
-import {
-  type CellEngine,
-  claim,
-  healthOf,
-  isHalfOpen,
-  release,
-} from '../../fleet/routing/engine.ts'
-import { ProbeReader } from '../../fleet/routing/health/probe-reader.ts'
+import { type CellEngine, healthOf, release } from '../../fleet/routing/engine.ts'
 import type { AnswerRest } from './answer-rest.ts'
 import { askEngine, type EngineRequest } from './ask-engine.ts'
 import type { Follower } from './attempt.ts'
 import { endOf, timingOf } from './attempt-end.ts'
 import type { AttemptResult } from './attempt-result.ts'
+import { claimEngine } from './claim-engine.ts'
 import { ClientAnswer } from './client-answer.ts'
 import type {
   DeclinedAnswer,
@@ -25,7 +18,6 @@ import type {
   DispatchOutcome,
   DispatchResult,
 } from './dispatch-request.ts'
-import { findLiveliest } from './find-liveliest.ts'
 import type { SentRequest } from './lane.ts'
 import { Tries } from './tries.ts'
 import type { Place } from './wait-queue.ts'
@@ -45,7 +37,8 @@ class Dispatcher {
   readonly #client: ClientAnswer
   #body: Buffer | undefined
   readonly #bodyBytes: number
-  readonly #tries = new Tries()
+  readonly #tries: Tries
+  readonly #nowMs: () => number
   #current: Follower | undefined
   #place: Place | undefined
   /** The last cell that had it. */
@@ -57,8 +50,10 @@ class Dispatcher {
     this.#request = request
     this.#body = request.body
     this.#bodyBytes = request.body.length
-    const { response, answerHeaders: headers, memory, keyId, onError } = request
-    this.#client = new ClientAnswer({ response, headers, memory, keyId, onError })
+    const { response, answerHeaders: headers, memory, keyId, onError, runtime } = request
+    this.#nowMs = runtime.nowMs
+    this.#tries = new Tries(runtime.nowMs)
+    this.#client = new ClientAnswer({ response, headers, memory, keyId, onError, runtime })
     this.#client.onGone(() => {
       this.#place?.leave()
       this.#current?.cancel()
@@ -68,7 +63,9 @@ class Dispatcher {
   async run(): Promise<DispatchResult> {
     let last: ShoalError | undefined
     for (;;) {
-      const engine = this.#claimNext() ?? (await this.#waitForTurn().catch(toRefusal))
+      const engine =
+        claimEngine(this.#request, this.#tries, this.#engineRequest) ??
+        (await this.#waitForTurn().catch(toRefusal))
       if (engine instanceof ShoalError) last = engine
       if (engine === undefined || engine instanceof ShoalError) break
       const attempt = await this.#attempt(engine)
@@ -111,50 +108,6 @@ class Dispatcher {
     }
   }
 
-  /** The next engine, with a place on it. */
-  #claimNext(): CellEngine | undefined {
-    if (!this.#tries.mayGoOnAtOnce) return undefined
-    const { pick, lane } = this.#request
-    const { tried, hasMetSilence } = this.#tries
-    const picked = pick(tried)
-    if (picked === undefined) return undefined
-    const engine = hasMetSilence
-      ? findLiveliest(picked, tried, passed => lane?.pick(passed))
-      : picked
-    claim(engine, systemRuntime.nowMs())
-    return isHalfOpen(engine) ? this.#claimSound(engine) : engine
-  }
-
-  /**
-   * Probes a half-open engine with a copy of the request, and returns a sound one for the request
-   * itself, so that no client waits for a probe; the half-open one where no other has room.
-   */
-  #claimSound(halfOpen: CellEngine): CellEngine {
-    const passed = new Set(this.#tries.tried)
-    let engine: CellEngine | undefined = halfOpen
-    while (engine !== undefined && isHalfOpen(engine)) {
-      passed.add(engine.cellId)
-      engine = this.#request.lane?.pick(passed)
-    }
-    if (engine === undefined) return halfOpen
-    claim(engine, systemRuntime.nowMs())
-    void this.#probe(halfOpen)
-    return engine
-  }
-
-  async #probe(engine: CellEngine): Promise<void> {
-    const { lane, stream: streaming, memory, keyId } = this.#request
-    const sent = { engine, sentAtMs: systemRuntime.nowMs(), lostBeforeMs: engine.lostAtMs }
-    const client = new ProbeReader()
-    const reader = { client, streaming, memory, keyId, accept: undefined, onStart: () => {} }
-    const attempt = await askEngine(engine, this.#engineRequest, reader)
-    release(engine)
-    lane?.reportEnd(sent, client.hasBegun ? 'served' : endOf(attempt))
-    if (attempt.kind === 'retry' && attempt.failed)
-      lane?.reportFailures([{ ...sent, fault: attempt.fault }], true)
-    if (attempt.kind === 'answered') attempt.rest.discard()
-  }
-
   /** Waits in line, unless the caller knows better; what refused it may be asked again by then. */
   async #waitForTurn(): Promise<CellEngine | undefined> {
     if (!this.#tries.mayGoOn || this.#client.isGone || this.#request.quiet) return undefined
@@ -167,11 +120,13 @@ class Dispatcher {
 
   /** Sends the request to an engine on which a place is claimed. */
   async #attempt(engine: CellEngine): Promise<AttemptResult> {
-    const sent = { engine, sentAtMs: systemRuntime.nowMs(), lostBeforeMs: engine.lostAtMs }
+    const sent = { engine, sentAtMs: this.#nowMs(), lostBeforeMs: engine.lostAtMs }
     const wasReady = engine.ready
     const attempt = await this.#ask(sent)
     // the wait for a model that is loaded first is no time of service
-    const timing = wasReady ? timingOf(attempt, sent, this.#bodyBytes) : undefined
+    const timing = wasReady
+      ? timingOf(attempt, sent, { bodyBytes: this.#bodyBytes, nowMs: this.#nowMs() })
+      : undefined
     this.#request.lane?.reportEnd(sent, endOf(attempt), timing)
     if (attempt.kind === 'retry') this.#noteRetry(sent, attempt)
     else this.#noteAnswer(sent, attempt)
@@ -185,7 +140,7 @@ class Dispatcher {
     }
     this.#tries.noteFailure(sent, attempt.fault)
     if (attempt.fault === 'no_first_byte')
-      healthOf(sent.engine).noteCut(this.#bodyBytes, systemRuntime.nowMs() - sent.sentAtMs)
+      healthOf(sent.engine).noteCut(this.#bodyBytes, this.#nowMs() - sent.sentAtMs)
   }
 
   #noteAnswer(sent: SentRequest, attempt: AttemptResult): void {
@@ -215,7 +170,8 @@ class Dispatcher {
         this.#current = follower
         this.#cellId = engine.cellId
       }
-      const reader = { client, streaming, accept, memory, keyId, onStart, onSent }
+      const nowMs = this.#nowMs
+      const reader = { client, streaming, accept, memory, keyId, nowMs, onStart, onSent }
       return await askEngine(engine, this.#engineRequest, reader)
     } finally {
       this.#current = undefined
@@ -229,7 +185,7 @@ class Dispatcher {
   }
 
   #noteStart(sent: SentRequest): void {
-    this.#beganAtMs = systemRuntime.nowMs()
+    this.#beganAtMs = this.#nowMs()
     this.#request.lane?.reportStart(sent)
     this.#settleFailures(true)
     this.#releaseBody()

@@ -12,6 +12,8 @@ export interface FollowOptions {
   keyId: string
   /** True when the client asked for server-sent events. */
   streaming: boolean
+  /** Monotonic milliseconds. */
+  nowMs: () => number
   accept: ((status: number, headers: AnswerHeaders) => boolean) | undefined
   /** Runs before the first byte is forwarded; from then on no other cell can take over. */
   onStart: () => void

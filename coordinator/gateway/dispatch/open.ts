@@ -1,3 +1,4 @@
+import { callAfterBy } from '../../../shared/runtime.ts'
 import { placesLeft } from '../../fleet/cells/cell.ts'
 import type { FleetListeners } from '../../fleet/cells/open.ts'
 import type { Standstill } from '../../fleet/cells/standstill.ts'
@@ -14,7 +15,7 @@ export interface DispatchViews {
   waiting: Pick<WaitQueue, 'lengths'>
 }
 
-interface DispatchParts extends Pick<Base, 'stack' | 'logger' | 'nowMs'> {
+interface DispatchParts extends Pick<Base, 'stack' | 'logger' | 'nowMs' | 'runtime'> {
   config: { routing: RoutingConfig }
   metrics: { inference: { countFault(fault: Fault): void } }
   router: Router
@@ -26,8 +27,8 @@ interface DispatchParts extends Pick<Base, 'stack' | 'logger' | 'nowMs'> {
 export const openDispatch = (
   parts: DispatchParts,
 ): { lanes: RequestLanes; waiting: WaitQueue; views: DispatchViews } => {
-  const { config, metrics, router, standstill, fleetListeners, stack, logger, nowMs } = parts
-  const waiting = openWaitQueue(config.routing, router, nowMs)
+  const { metrics, router, standstill, fleetListeners, stack, logger, nowMs } = parts
+  const waiting = openWaitQueue(parts)
   stack.defer(() => waiting.close())
   fleetListeners.routingChanges.add(({ engines }) => {
     for (const engine of engines.values()) waiting.offer(engine, placesLeft(engine))
@@ -52,13 +53,14 @@ export const openDispatch = (
   return { lanes, waiting, views: { waiting } }
 }
 
-const openWaitQueue = (config: RoutingConfig, router: Router, nowMs: () => number): WaitQueue =>
+const openWaitQueue = ({ config, router, nowMs, runtime }: DispatchParts): WaitQueue =>
   new WaitQueue({
     limits: {
-      length: config.queue_length,
-      maxWaitMs: config.queue_max_wait_seconds * 1000,
-      restartMs: config.queue_restart_seconds * 1000,
+      length: config.routing.queue_length,
+      maxWaitMs: config.routing.queue_max_wait_seconds * 1000,
+      restartMs: config.routing.queue_restart_seconds * 1000,
     },
     router,
     nowMs,
+    callAfter: callAfterBy(runtime),
   })

@@ -1,4 +1,3 @@
-import { systemRuntime } from '../../../shared/runtime.ts'
 import { type Fault, isSilence } from '../../fleet/routing/health/fault.ts'
 import type { FailedRequest, SentRequest } from './lane.ts'
 
@@ -19,6 +18,7 @@ interface EndedRequest extends SentRequest {
 
 /** The engines that had one request and did not answer it; whether another one may have it. */
 export class Tries {
+  readonly #nowMs: () => number
   /** Cells that had it since it last waited in line, and those on which it has failed. */
   #tried: ReadonlySet<string> = NONE
   #failedOn: ReadonlySet<string> = NONE
@@ -26,6 +26,11 @@ export class Tries {
   #refusals: readonly EndedRequest[] = NO_REQUESTS
   /** True once the client has waited for an engine that was silent. */
   hasMetSilence = false
+
+  /** @param nowMs monotonic milliseconds */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+  }
 
   /** Cells that are not asked before the request has waited in line. */
   get tried(): ReadonlySet<string> {
@@ -52,14 +57,14 @@ export class Tries {
 
   noteRefusal(sent: SentRequest): void {
     this.#tried = new Set([...this.#tried, sent.engine.cellId])
-    this.#refusals = [...this.#refusals, { ...sent, endedAtMs: systemRuntime.nowMs() }]
+    this.#refusals = [...this.#refusals, { ...sent, endedAtMs: this.#nowMs() }]
   }
 
   noteFailure(sent: SentRequest, fault: Fault): void {
     const { cellId } = sent.engine
     this.#tried = new Set([...this.#tried, cellId])
     this.#failedOn = new Set([...this.#failedOn, cellId])
-    this.#failures = [...this.#failures, { ...sent, endedAtMs: systemRuntime.nowMs(), fault }]
+    this.#failures = [...this.#failures, { ...sent, endedAtMs: this.#nowMs(), fault }]
     this.hasMetSilence ||= isSilence(fault)
   }
 

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
+import type { CallAfter } from '../../../shared/runtime.ts'
 import { type CellEngine, capacity, claim, isOpen, noteRoom } from '../../fleet/routing/engine.ts'
 import type { Router, RoutingFacts } from '../../fleet/routing/router.ts'
 import { Line, type Waiter } from './line.ts'
@@ -36,8 +36,7 @@ interface WaitQueueParts {
   router: Pick<Router, 'pick' | 'pools' | 'mayUse' | 'isExpected'>
   /** Monotonic milliseconds. */
   nowMs: () => number
-  /** Runs a function later; the returned function cancels it. */
-  callAfter?: (milliseconds: number, run: () => void) => () => void
+  callAfter: CallAfter
 }
 
 interface Waiting extends Waiter, WaitRequest {
@@ -121,7 +120,7 @@ export class WaitQueue {
   }
 
   #join(line: Line<Waiting>, request: WaitRequest): Place {
-    const { limits, nowMs, callAfter = runLater } = this.#parts
+    const { limits, nowMs, callAfter } = this.#parts
     let cancelTimeout = (): void => {}
     const { promise, resolve, reject } = Promise.withResolvers<CellEngine | undefined>()
     const waiter: Waiting = {
@@ -212,7 +211,7 @@ export class WaitQueue {
    * without a report or an end that is seen here.
    */
   #lookLater(): void {
-    const { callAfter = runLater } = this.#parts
+    const { callAfter } = this.#parts
     this.#stopLooking ??= callAfter(LOOK_AGAIN_MS, () => {
       this.#stopLooking = undefined
       for (const model of [...this.#lines.keys()]) this.#serve(model)
@@ -266,10 +265,4 @@ export class WaitQueue {
       next: `shoal models show ${model}`,
     })
   }
-}
-
-const runLater = (milliseconds: number, run: () => void): (() => void) => {
-  const timer = systemRuntime.setTimeout(run, milliseconds)
-  timer.unref()
-  return () => stopTimer(timer)
 }

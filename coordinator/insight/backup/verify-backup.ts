@@ -2,6 +2,7 @@ import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ShoalError } from '../../../shared/errors.ts'
+import { systemRuntime } from '../../../shared/runtime.ts'
 import { createUsage } from '../../access/quota/usage.ts'
 import { journalUsage } from '../../access/quota/usage-journal.ts'
 import { verifyAudit } from '../../kernel/audit/verify.ts'
@@ -129,7 +130,11 @@ const tryStore = async (
         path,
         'its audit does not end with the row that the manifest names',
       )
-    const usage = await journalUsage(createUsage(store), { stateDir: folder, logger })
+    const usage = await journalUsage(createUsage(store), {
+      stateDir: folder,
+      logger,
+      runtime: systemRuntime,
+    })
     await usage.close()
     return verdict.rows
   } finally {

@@ -1,4 +1,4 @@
-import { wait as realWait, type Wait } from '../../../shared/wait.ts'
+import type { Wait } from '../../../shared/wait.ts'
 import { type AuditHead, isGenuineHead, signHead } from '../../../shared/wire/audit-head.ts'
 import type { SigningKey } from '../signing/signing.ts'
 import type { Revisions } from '../store/revisions.ts'
@@ -22,7 +22,7 @@ export interface AuditGuardParts extends AuditDoubtParts {
   /** Sends a new head to the cells, which keep the highest one they have seen. */
   broadcast: (head: AuditHead) => void
   signal: AbortSignal
-  wait?: Wait
+  wait: Wait
 }
 
 const EVERY_MS = 5000
@@ -90,7 +90,7 @@ export class AuditGuard {
   }
 
   async #run(): Promise<void> {
-    const { signal, wait = realWait } = this.#parts
+    const { signal, wait } = this.#parts
     await this.checked
     while (!signal.aborted) {
       await this.#trySign()

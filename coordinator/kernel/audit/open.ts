@@ -1,3 +1,4 @@
+import { waitBy } from '../../../shared/runtime.ts'
 import type { AuditHead } from '../../../shared/wire/audit-head.ts'
 import type { Base } from '../base/base.ts'
 import { Listeners } from '../base/listeners.ts'
@@ -40,7 +41,7 @@ export interface GuardedAudit {
 }
 
 interface AuditParts
-  extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'>,
+  extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs' | 'runtime'>,
     Pick<OpenLeader, 'leader'> {
   config: { state_dir: string; audit: { retention_days: number } }
   store: Pick<Store, 'ledger' | 'revisions'>
@@ -52,6 +53,7 @@ interface AuditParts
 export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: AuditViews } => {
   const { config, signing, logger, now, nowMs, stack } = parts
   const { ledger } = parts.store
+  const wait = waitBy(parts.runtime)
   const guardClosing = new AbortController()
   const heads = new Listeners<[AuditHead]>()
   const guard = AuditGuard.start({
@@ -64,6 +66,7 @@ export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: Audi
     events: parts.events,
     logger,
     signal: guardClosing.signal,
+    wait,
     now,
   })
   // after every part that writes has closed, so that the head that it signs covers every row
@@ -82,6 +85,7 @@ export const openAudit = (parts: AuditParts): { audit: GuardedAudit; views: Audi
     now,
     nowMs,
     signal: closing.signal,
+    wait,
     retentionDays,
   })
   stack.defer(() => {

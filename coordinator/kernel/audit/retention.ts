@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Signer } from '../../../shared/signing.ts'
 import { DAY_MS } from '../../../shared/time.ts'
-import { wait as realWait, type Wait } from '../../../shared/wait.ts'
+import type { Wait } from '../../../shared/wait.ts'
 import { fenceLedger } from '../leader/fence.ts'
 import type { Leader } from '../leader/leader.ts'
 import type { Ledger } from '../store/store.ts'
@@ -22,7 +22,7 @@ interface RetentionParts {
   now: () => number
   /** Monotonic milliseconds. */
   nowMs: () => number
-  wait?: Wait
+  wait: Wait
 }
 
 const HOUR_MS = 3_600_000
@@ -33,7 +33,7 @@ const HOUR_MS = 3_600_000
  * Resolves when the signal has aborted.
  */
 export const keepRetention = async (given: RetentionParts): Promise<void> => {
-  const { guard, leader, logger, signal, wait = realWait } = given
+  const { guard, leader, logger, signal, wait } = given
   const parts = { ...given, ledger: fenceLedger(given.ledger, leader) }
   let clock: PurgeClock | undefined
   let purgedOn: number | undefined

@@ -1,5 +1,5 @@
 import type { ShoalError } from '../../../shared/errors.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { SSE_KEEPALIVE, sseData, sseError } from '../../../shared/wire/sse.ts'
 import type { CloudEvent, Events } from './bus.ts'
 import { GAP_TYPE, type Hearer, isWanted, mayHear } from './topics.ts'
@@ -24,6 +24,7 @@ interface StreamParts {
   source: string
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'ids'>
   /** Runs when the reader was too slow. */
   cut?: () => void
 }
@@ -113,7 +114,7 @@ export const openEventStream = (parts: StreamParts): EventStream => {
 
   const gap = (after: string, reason: 'not_kept' | 'lost'): CloudEvent => ({
     specversion: '1.0',
-    id: systemRuntime.ids.uuid(),
+    id: parts.runtime.ids.uuid(),
     source: parts.source,
     type: GAP_TYPE,
     time: new Date(parts.now()).toISOString(),

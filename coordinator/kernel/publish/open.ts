@@ -8,7 +8,7 @@ import { isLoopback } from '../base/is-loopback.ts'
 import { type PublishedLink, Publisher } from './publisher.ts'
 import type { Announcement } from './service-records.ts'
 
-interface PublishParts extends Pick<Base, 'stack' | 'schedules' | 'logger'> {
+interface PublishParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'runtime'> {
   config: PublishConfig
   /** Address of the listener. */
   url: string
@@ -38,7 +38,7 @@ const LINKS_SECONDS = 30
  * not the coordinator.
  */
 export const publishCoordinator = async (parts: PublishParts): Promise<object> => {
-  const { config, shown, stack, schedules, logger } = parts
+  const { config, shown, stack, schedules, logger, runtime } = parts
   if (!config.http.publish || isLoopback(config.http.host) || shown === undefined) return {}
   const announcement = createAnnouncement(parts, shown)
   let publisher: Publisher | undefined
@@ -51,7 +51,7 @@ export const publishCoordinator = async (parts: PublishParts): Promise<object> =
     publisher = undefined
     published = wanted
     if (links.length === 0) return
-    publisher = await Publisher.start(announcement, links, instance =>
+    publisher = await Publisher.start(announcement, links, runtime, instance =>
       logger.info({ instance, interfaces: links.map(({ name }) => name) }, 'announced by mDNS'),
     ).catch(error => {
       logger.warn({ err: error }, 'not announced by mDNS: UDP port 5353 cannot be shared')

@@ -4,7 +4,7 @@ import { foldName } from '../../../shared/mdns/names.ts'
 import type { MdnsPacket } from '../../../shared/mdns/packet.ts'
 import type { MdnsQuestion } from '../../../shared/mdns/query.ts'
 import { MDNS_PORT, MdnsSockets } from '../../../shared/mdns/sockets.ts'
-import { sleep, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, sleep } from '../../../shared/runtime.ts'
 import { hasLost, isConflict } from './conflicts.ts'
 import { LinkService } from './link-service.ts'
 import { listAnswers } from './replies.ts'
@@ -30,6 +30,7 @@ const LEGACY_TTL_S = 10
 const MAX_LEGACY_PER_SECOND = 10
 
 type Trouble = 'conflict' | 'tie'
+type PublishRuntime = Pick<Runtime, 'nowMs' | 'setTimeout'>
 
 /**
  * Announces one service on some links by bonjour-service, which gives up on a conflict, answers what
@@ -39,6 +40,7 @@ type Trouble = 'conflict' | 'tie'
  */
 export class Publisher implements AsyncDisposable {
   readonly #announcement: Announcement
+  readonly #runtime: PublishRuntime
   readonly #closed = new AbortController()
   readonly #sentAt = new Map<string, number>()
   #sockets: MdnsSockets | undefined
@@ -51,17 +53,19 @@ export class Publisher implements AsyncDisposable {
   #running: Promise<void> = Promise.resolve()
   #legacy = { second: 0, count: 0 }
 
-  private constructor(announcement: Announcement) {
+  private constructor(announcement: Announcement, runtime: PublishRuntime) {
     this.#announcement = announcement
+    this.#runtime = runtime
   }
 
   /** @throws the error of the system when the port cannot be shared */
   static async start(
     announcement: Announcement,
     links: readonly PublishedLink[],
+    runtime: PublishRuntime,
     onPublished: (instance: string) => void = () => {},
   ): Promise<Publisher> {
-    const publisher = new Publisher(announcement)
+    const publisher = new Publisher(announcement, runtime)
     publisher.#sockets = await MdnsSockets.open(links, (packet, link, sender) =>
       publisher.#read(packet, link as PublishedLink, sender),
     )
@@ -80,7 +84,7 @@ export class Publisher implements AsyncDisposable {
     const { signal } = this.#closed
     while (!signal.aborted) {
       const trouble = await this.#publish(onPublished)
-      if (trouble === 'tie') await sleep(systemRuntime, REST_MS, { signal })
+      if (trouble === 'tie') await sleep(this.#runtime, REST_MS, { signal })
       else if (trouble === 'conflict') await this.#rename()
       // after a conflict of announced names they are probed again: the other host may have given
       // way (RFC 6762, 9)
@@ -117,7 +121,7 @@ export class Publisher implements AsyncDisposable {
     const { signal } = this.#closed
     this.#attempt++
     if (++this.#conflicts >= MANY_CONFLICTS)
-      await sleep(systemRuntime, CONFLICT_REST_MS, { signal })
+      await sleep(this.#runtime, CONFLICT_REST_MS, { signal })
   }
 
   #nextTrouble(): Promise<Trouble> {
@@ -154,14 +158,14 @@ export class Publisher implements AsyncDisposable {
   /** False for a record that was multicast on the link within the last second. */
   #takeTurn(link: Link, { name, type, ...rest }: Answer): boolean {
     const key = [link.name, name, type, 'data' in rest ? String(rest.data) : ''].join('\n')
-    const now = systemRuntime.nowMs()
+    const now = this.#runtime.nowMs()
     if (now - (this.#sentAt.get(key) ?? Number.NEGATIVE_INFINITY) < REST_MS) return false
     this.#sentAt.set(key, now)
     return true
   }
 
   #answerLegacy(packet: MdnsPacket, link: Link, sender: Sender, answers: Answer[]): void {
-    const second = Math.floor(systemRuntime.nowMs() / 1000)
+    const second = Math.floor(this.#runtime.nowMs() / 1000)
     if (second !== this.#legacy.second) this.#legacy = { second, count: 0 }
     if (++this.#legacy.count > MAX_LEGACY_PER_SECOND) return
     const bytes = encode({

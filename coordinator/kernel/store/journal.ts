@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { Logger } from 'pino'
 import type { ShoalError } from '../../../shared/errors.ts'
-import { newId } from '../../../shared/ids.ts'
-import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer, type Timer } from '../../../shared/runtime.ts'
 import { StoreFault, storeUnavailable } from './faults.ts'
 
 interface JournalOptions<T> {
@@ -21,6 +20,7 @@ interface JournalOptions<T> {
   logger: Pick<Logger, 'warn'>
   /** Interval of carrying over, milliseconds. */
   everyMs?: number
+  runtime: Pick<Runtime, 'setInterval' | 'setImmediate' | 'ids'>
 }
 
 interface Segment {
@@ -46,7 +46,7 @@ export class Journal<T> {
 
   private constructor(options: JournalOptions<T>) {
     this.#options = options
-    this.#timer = systemRuntime.setInterval(() => {
+    this.#timer = options.runtime.setInterval(() => {
       if (this.#active !== undefined || this.#sealed !== undefined)
         this.#carryOnce().catch(error => warn(options.logger, error))
     }, options.everyMs ?? 1000)
@@ -71,7 +71,7 @@ export class Journal<T> {
     }
     // values of one turn of the event loop share one write
     const written = new Promise<void>((resolve, reject) =>
-      systemRuntime.setImmediate(() => {
+      this.#options.runtime.setImmediate(() => {
         try {
           this.#flush()
           resolve()
@@ -105,7 +105,7 @@ export class Journal<T> {
   #flush(): void {
     const text = this.#open?.text ?? ''
     this.#open = undefined
-    this.#active ??= newSegment(this.#options.folder)
+    this.#active ??= newSegment(this.#options)
     write(this.#active, text)
   }
 
@@ -156,8 +156,11 @@ const warn = (logger: Pick<Logger, 'warn'>, error: unknown): void =>
 const EXTENSION = '.jsonl'
 
 /** File names sort by age. */
-const newSegment = (folder: string): Segment => {
-  const path = join(folder, `${newId('seg')}${EXTENSION}`)
+const newSegment = ({
+  folder,
+  runtime,
+}: Pick<JournalOptions<unknown>, 'folder' | 'runtime'>): Segment => {
+  const path = join(folder, `${runtime.ids.create('seg')}${EXTENSION}`)
   return { path, file: openSync(path, 'ax+', 0o600), bytes: 0, torn: false }
 }
 

@@ -31,6 +31,8 @@ interface DirectRouterParts extends AuthParts {
   metrics: HttpMetrics
   bodies: Budgets['requestBodies']
   logger: Pick<Logger, 'error'>
+  /** Monotonic milliseconds. */
+  nowMs: () => number
 }
 
 /**
@@ -86,7 +88,7 @@ export class DirectRouter {
     // curl sends JSON as a form, and Ollama's server does not look at the type
     const rules = { limitBytes: this.#limitBytes, isAnyType: isOllamaPath(path) }
     return (request, response) => {
-      watchAnswer(metrics, route, response)
+      watchAnswer(this.#parts, route, response)
       const exchange = newExchange(path, this.#proxies.clientAddress(request), request, response)
       const refuse = (error: unknown): void =>
         void this.#fail(exchange, error).catch(() => response.destroy())

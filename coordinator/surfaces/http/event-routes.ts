@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { stopTimer, systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer, timeoutSignal } from '../../../shared/runtime.ts'
 import { SSE_HEADERS } from '../../../shared/wire/sse.ts'
 import { findKeyFault, isOperator } from '../../access/keys/key.ts'
 import { accessError } from '../../calls/invoke/access.ts'
@@ -36,6 +36,7 @@ export interface EventParts {
   isDraining: () => boolean
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'setInterval' | 'setTimeout' | 'ids'>
 }
 
 const MAX_PATTERNS = 50
@@ -71,7 +72,7 @@ const RECHECK_MS = 1000
 
 /** `GET /v1/events`. */
 export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) => {
-  const { config, events, keys, count, readerOf, metrics, isDraining, now, source } = parts
+  const { config, events, keys, count, readerOf, metrics, isDraining, now, runtime, source } = parts
   const hearerOf = (key: Key, tenantId: string): Hearer => {
     const reader = readerOf({ key, tenantId })
     return { tenantId, operator: isOperator(key), sees: asked => seesAsked(reader, asked) }
@@ -82,11 +83,12 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
   })
   const open = new Set<{ stream: EventStream; recheck: () => Promise<void> }>()
   metrics.streams(() => places.count())
+  const timeStall = () => timeoutSignal(runtime, config.stall_seconds * 1000)
 
-  const beating = systemRuntime.setInterval(() => {
+  const beating = runtime.setInterval(() => {
     for (const { stream } of open) stream.heartbeat()
   }, config.heartbeat_seconds * 1000)
-  const checking = systemRuntime.setInterval(() => {
+  const checking = runtime.setInterval(() => {
     for (const { recheck } of open) void recheck()
   }, RECHECK_MS)
   const endAll = (): void => {
@@ -125,7 +127,8 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
         lastEventId,
         source,
         now,
-        outlet: outletOf(raw, config.stall_seconds * 1000),
+        runtime,
+        outlet: outletOf(raw, timeStall),
         hearer: () => hearer,
         cut: metrics.cut,
       })
@@ -188,11 +191,11 @@ const lastIdOf = (header: unknown): string | undefined => {
   throw new ShoalError('invalid_request', 'it is not an event id', { param: 'Last-Event-ID' })
 }
 
-const outletOf = (raw: ServerResponse, stallMs: number): Outlet => ({
+const outletOf = (raw: ServerResponse, timeStall: () => AbortSignal): Outlet => ({
   write: text => raw.write(text),
   waitForDrain: async () => {
     if (!raw.writableNeedDrain) return !raw.destroyed
-    const signal = timeoutSignal(systemRuntime, stallMs)
+    const signal = timeStall()
     const waits = [once(raw, 'drain', { signal }), once(raw, 'close', { signal })]
     for (const wait of waits) wait.catch(() => {})
     await Promise.race(waits).catch(() => raw.destroy())

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Refusal } from '../../access/quota/refusals.ts'
 import type { NewUsage, UsageStore } from '../../access/quota/usage.ts'
 import type { DiscardedAnswer } from '../../gateway/cascade/cascade.ts'
@@ -14,6 +15,7 @@ export interface InferenceRecordParts {
   logger: Pick<Logger, 'error'>
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Runtime
 }
 
 interface Used extends Pick<DispatchOutcome, 'cellId' | 'usage' | 'beganAtMs' | 'retries'> {

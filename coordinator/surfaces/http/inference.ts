@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { AUTO_MODEL, type Catalogue, type CatalogueEntry } from '../../../shared/catalogue.ts'
 import { type ErrorCode, httpStatus, ShoalError } from '../../../shared/errors.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
 import { HEADER_CASCADE, HEADER_JUDGE } from '../../../shared/wire/link.ts'
 import type { Keys } from '../../access/keys/keys.ts'
 import type { Admission, Quota } from '../../access/quota/quota.ts'
@@ -109,9 +108,9 @@ export class Inference {
     kind: CatalogueEntry['kind'],
     asked: InferenceFields,
   ): Promise<void> {
-    const { quota, running, answerHeaders, answerMemory, now } = this.#parts
+    const { quota, running, answerHeaders, answerMemory, now, runtime } = this.#parts
     const startedAt = now()
-    const startedMs = systemRuntime.nowMs()
+    const startedMs = runtime.nowMs()
     const key = exchange.key as Key
     const mayCascade = kind === 'chat' && asked.auto !== false
     const steps = asked.model === AUTO_MODEL && mayCascade ? this.#stepsOf(key) : []
@@ -188,7 +187,7 @@ export class Inference {
   }
 
   async #ask(call: InferenceCall, model: string, how: How = {}): Promise<DispatchResult> {
-    const { tiers, fleet, lanes, metrics, answerMemory: memory, onError } = this.#parts
+    const { tiers, fleet, lanes, metrics, answerMemory: memory, onError, runtime } = this.#parts
     const { exchange, key, affinity, span } = call
     const { headers, listDiscarded, ...rest } = how
     const { tenantId, response, route } = exchange
@@ -210,6 +209,7 @@ export class Inference {
           watch.recordPick(tried.size, lane ? lane.pick(tried) : fleet.pick(model, tried)),
         lane,
         onError,
+        runtime,
         record: async outcome => {
           watch.recordEnd(outcome)
           for (const answer of listDiscarded?.() ?? [])

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { systemRuntime } from '../../../shared/runtime.ts'
 import type { HttpMetrics, RouteMetrics } from '../metrics/http-metrics.ts'
 
 /** nginx's number for a client that left before it had its answer. */
@@ -10,22 +9,29 @@ const CLIENT_LEFT = 499
 const OTHER = 'other'
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
+interface MeasureParts {
+  metrics: HttpMetrics
+  /** Monotonic milliseconds. */
+  nowMs: () => number
+}
+
 /** Counts a request from now on and times it until its answer is over. */
 export const watchAnswer = (
-  metrics: Pick<HttpMetrics, 'recordStart' | 'recordEnd'>,
+  { metrics, nowMs }: MeasureParts,
   route: RouteMetrics,
   response: ServerResponse,
 ): void => {
-  const startedMs = systemRuntime.nowMs()
+  const startedMs = nowMs()
   metrics.recordStart()
   response.on('close', () => {
     const status = response.writableFinished ? response.statusCode : CLIENT_LEFT
-    metrics.recordEnd(route, status, (systemRuntime.nowMs() - startedMs) / 1000)
+    metrics.recordEnd(route, status, (nowMs() - startedMs) / 1000)
   })
 }
 
 /** Counts and times every request. It must be the first plugin, so that refused ones are seen. */
-export const measure = fp(async (app: FastifyInstance, { metrics }: { metrics: HttpMetrics }) => {
+export const measure = fp(async (app: FastifyInstance, parts: MeasureParts) => {
+  const { metrics } = parts
   /** Metrics by the configuration of a route, which is the same object for all its requests. */
   const known = new WeakMap<object, RouteMetrics>()
 
@@ -39,7 +45,7 @@ export const measure = fp(async (app: FastifyInstance, { metrics }: { metrics: H
   }
 
   app.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done: () => void) => {
-    watchAnswer(metrics, routeOf(request), reply.raw)
+    watchAnswer(parts, routeOf(request), reply.raw)
     done()
   })
 })

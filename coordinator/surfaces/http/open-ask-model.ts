@@ -9,7 +9,7 @@ import { type AskModel, createAskModel } from './ask-model.ts'
 import { Inference, type InferenceParts } from './inference.ts'
 
 interface AskModelParts
-  extends Pick<Base, 'logger' | 'now'>,
+  extends Pick<Base, 'logger' | 'now' | 'runtime'>,
     Pick<InferenceParts, 'answerMemory' | 'lanes' | 'fleet' | 'quota' | 'usage' | 'running'> {
   config: { tiers: TierSettings; cascade: CascadeConfig; routing: RoutingConfig }
   catalogue: Catalogue
@@ -25,7 +25,7 @@ interface OpenAskModel {
 /** Asks models inside the process as the inference routes do, with the limits of a key. */
 export const openAskModel = (parts: AskModelParts): OpenAskModel => {
   const { config, keys, metrics, answerMemory, lanes, fleet } = parts
-  const { catalogue, quota, usage, running, logger, now } = parts
+  const { catalogue, quota, usage, running, logger, now, runtime } = parts
   const { tiers, cascade, routing } = config
   const inference = new Inference({
     catalogue,
@@ -42,6 +42,7 @@ export const openAskModel = (parts: AskModelParts): OpenAskModel => {
     hold: keys.hold?.bind(keys),
     logger,
     now,
+    runtime,
     // they stay inside: the limits of the key are in the answer to the whole message
     answerHeaders: () => ({}),
   })

@@ -28,7 +28,7 @@ interface ServerParts {
  * streams, because closing it waits until they have ended those.
  */
 export const openServer = (
-  parts: ServerParts & Pick<Base, 'stack'>,
+  parts: ServerParts & Pick<Base, 'stack' | 'runtime'>,
 ): { app: FastifyInstance; running: RunningAnswers; closeServer: () => Promise<void> } => {
   const app = createServer(parts)
   let closing: Promise<void> | undefined
@@ -37,7 +37,7 @@ export const openServer = (
     return closing
   }
   parts.stack.defer(closeServer)
-  return { app, running: new RunningAnswers(), closeServer }
+  return { app, running: new RunningAnswers(parts.runtime), closeServer }
 }
 
 export const createServer = ({ config, logger, shown }: ServerParts): FastifyInstance => {

@@ -1,5 +1,5 @@
 import type { Server, ServerResponse } from 'node:http'
-import { sleep, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, sleep } from '../../../shared/runtime.ts'
 import { putInFront } from './put-in-front.ts'
 
 const LOOK_MS = 20
@@ -20,6 +20,11 @@ export class RunningAnswers {
   readonly #open = new Set<ServerResponse>()
   #keptUntilMs = 0
   #server: Server | undefined
+  readonly #runtime: Pick<Runtime, 'nowMs' | 'setTimeout'>
+
+  constructor(runtime: Pick<Runtime, 'nowMs' | 'setTimeout'>) {
+    this.#runtime = runtime
+  }
 
   /** Counts an answer that may take long, until `remove`. */
   add = (): void => {
@@ -45,7 +50,7 @@ export class RunningAnswers {
       response.on('close', () => {
         this.#open.delete(response)
         if (this.#phase === 'leaving' && !response.hasHeader('connection'))
-          this.#keptUntilMs = systemRuntime.nowMs() + KEPT_MS
+          this.#keptUntilMs = this.#runtime.nowMs() + KEPT_MS
       })
       behind(request, response)
     })
@@ -68,12 +73,12 @@ export class RunningAnswers {
    * when no client can still use its connection.
    */
   async waitUntilAnswered(): Promise<void> {
-    const untilMs = systemRuntime.nowMs() + UNANSWERED_MS
+    const untilMs = this.#runtime.nowMs() + UNANSWERED_MS
     const hasUnanswered = (): boolean =>
-      systemRuntime.nowMs() < untilMs && [...this.#open].some(({ headersSent }) => !headersSent)
-    const hasKept = (): boolean => !this.isDraining() && systemRuntime.nowMs() < this.#keptUntilMs
+      this.#runtime.nowMs() < untilMs && [...this.#open].some(({ headersSent }) => !headersSent)
+    const hasKept = (): boolean => !this.isDraining() && this.#runtime.nowMs() < this.#keptUntilMs
     while (this.#count > 0 || hasUnanswered() || hasKept())
-      await sleep(systemRuntime, LOOK_MS, { ref: false })
+      await sleep(this.#runtime, LOOK_MS, { ref: false })
   }
 }
 

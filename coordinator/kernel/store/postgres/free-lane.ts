@@ -1,13 +1,13 @@
 import type { Kysely, Transaction } from 'kysely'
 import { backOffMs } from '../../../../shared/back-off.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
-import { sleep, systemRuntime } from '../../../../shared/runtime.ts'
+import { type Runtime, sleep, systemRuntime } from '../../../../shared/runtime.ts'
 import type { LaneOptions } from '../engine.ts'
 import { type FaultKind, faultOf } from '../faults.ts'
 import type { Lane, WriteOptions, WriteWork } from '../lanes.ts'
 
 /** Pause between two attempts. */
-const PAUSE = { firstMs: 1, maxMs: 1024, jitter: [0, 1] } as const
+const PAUSE = { firstMs: 2, maxMs: 512, jitter: [0, 1] } as const
 
 /** Attempts at a work that collides with others, or whose connection is lost before the commit. */
 const ATTEMPTS: Partial<Record<FaultKind, number>> = {
@@ -26,6 +26,7 @@ interface FreeLaneParts<T> extends LaneOptions<T> {
 /** Each work in a transaction of its own, as many at once as there are connections. */
 export class FreeLane<T> implements Lane<Transaction<T>> {
   readonly #parts: FreeLaneParts<T>
+  readonly #runtime: Runtime
   readonly #wait: (milliseconds: number) => Promise<unknown>
   readonly #running = new Set<Promise<unknown>>()
   #isClosed = false
@@ -33,7 +34,8 @@ export class FreeLane<T> implements Lane<Transaction<T>> {
 
   constructor(parts: FreeLaneParts<T>) {
     this.#parts = parts
-    this.#wait = parts.wait ?? (milliseconds => sleep(systemRuntime, milliseconds))
+    this.#runtime = parts.runtime ?? systemRuntime
+    this.#wait = parts.wait ?? (milliseconds => sleep(this.#runtime, milliseconds))
   }
 
   write = async <R>(work: WriteWork<Transaction<T>, R>, options: WriteOptions = {}): Promise<R> => {
@@ -71,20 +73,20 @@ export class FreeLane<T> implements Lane<Transaction<T>> {
     options: WriteOptions,
     attempt = 1,
   ): Promise<R> {
-    const startedMs = systemRuntime.nowMs()
+    const startedMs = this.#runtime.nowMs()
     const { db, urgent, observer } = this.#parts
     try {
       const result = await (options.isUrgent ? urgent : db).transaction().execute(async trx => {
         if (!options.evenFrozen) await this.#requireWritable(trx)
         return work(trx)
       })
-      observer?.onCommit('free', 1, (systemRuntime.nowMs() - startedMs) / 1000)
+      observer?.onCommit('free', 1, (this.#runtime.nowMs() - startedMs) / 1000)
       return result
     } catch (error) {
       const fault = faultOf(error)
       if (fault === undefined || attempt >= (ATTEMPTS[fault] ?? 1)) throw error
       observer?.onRetry('free')
-      await this.#wait(backOffMs(PAUSE, attempt))
+      await this.#wait(backOffMs(PAUSE, attempt - 1, this.#runtime.random))
       return this.#attempt(work, options, attempt + 1)
     }
   }

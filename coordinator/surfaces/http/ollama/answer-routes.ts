@@ -1,6 +1,5 @@
 import { AUTO_MODEL, type Catalogue, type CatalogueEntry } from '../../../../shared/catalogue.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
-import { systemRuntime } from '../../../../shared/runtime.ts'
 import { CHAT_RULES } from '../../../../shared/wire/chat-rules.ts'
 import { COMPLETION_RULES, type CompletionRequest } from '../../../../shared/wire/completions.ts'
 import {
@@ -46,7 +45,7 @@ interface Question {
 export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts): void => {
   const inference = new Inference(parts)
   const { catalogue } = parts
-  const clock = systemRuntime.nowMs
+  const clock = parts.runtime.nowMs
 
   const ask = async (exchange: HttpExchange, question: Question): Promise<void> => {
     const { route, kind, body, translation, auto = true } = question
@@ -137,7 +136,7 @@ export const ollamaAnswerRoutes = (straight: DirectRouter, parts: InferenceParts
       EMBEDDING_RULES,
       toEmbeddingRequest(model, input, dimensions),
     )
-    const translation = new VectorList()
+    const translation = new VectorList(clock)
     await ask(exchange, { route: EMBEDDINGS, kind: 'embedding', body, translation })
   })
 

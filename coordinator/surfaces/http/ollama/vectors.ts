@@ -1,10 +1,16 @@
-import { systemRuntime } from '../../../../shared/runtime.ts'
 import type { EmbeddingAnswer } from '../../../../shared/wire/openai.ts'
 import type { Translation } from '../translated-answer.ts'
 
 /** Translates the vectors of `/api/embed`, one at a time: there may be thousands of them. */
 export class VectorList implements Translation {
-  readonly #startedMs = systemRuntime.nowMs()
+  readonly #nowMs: () => number
+  readonly #startedMs: number
+
+  /** @param nowMs monotonic milliseconds */
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs
+    this.#startedMs = nowMs()
+  }
 
   lines(): object[] {
     return []
@@ -15,7 +21,7 @@ export class VectorList implements Translation {
     yield `{"model":${JSON.stringify(model)},"embeddings":[`
     for (const [at, { embedding }] of data.entries())
       yield `${at === 0 ? '' : ','}${JSON.stringify(numbersOf(embedding))}`
-    const total_duration = Math.round((systemRuntime.nowMs() - this.#startedMs) * 1e6)
+    const total_duration = Math.round((this.#nowMs() - this.#startedMs) * 1e6)
     const { prompt_tokens: prompt_eval_count } = usage
     const metrics = { total_duration, load_duration: 0, prompt_eval_count }
     yield `],${JSON.stringify(metrics).slice(1)}`

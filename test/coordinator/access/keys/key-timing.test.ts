@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import t from 'tap'
 import { digestOf, KEY_PREFIX, newSecret } from '../../../../coordinator/access/keys/secret.ts'
 import { Verifier } from '../../../../coordinator/access/keys/verifier.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { KEY_CLASSES, keyClasses } from '../../../support/key-classes.ts'
 
 /* How long it takes is measured by `npm run prove -- key-timing`. */
@@ -59,6 +60,7 @@ t.test('the first refusal of an id costs one load, later ones none, known or not
   const [known, unknown] = [newSecret(KEY_PREFIX), newSecret(KEY_PREFIX)]
   const loads: string[] = []
   const verifier = new Verifier<string>({
+    nowMs: systemRuntime.nowMs,
     load: async id => {
       loads.push(id)
       return id === known.id ? [{ value: 'the key', digest: known.digest }] : []

@@ -6,6 +6,7 @@ import { Verifier } from '../../../../coordinator/access/keys/verifier.ts'
 import { createPerson } from '../../../../coordinator/access/people/people.ts'
 import { createTenant } from '../../../../coordinator/access/people/tenants.ts'
 import { openStore, type Store } from '../../../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { createStoreDatabase, postgresMissing } from '../../../support/postgres.ts'
 import { TcpProxy } from '../../../support/tcp-proxy.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -66,6 +67,7 @@ t.test('a new key or secret is admitted at once on every coordinator', { skip },
   await t.test('and guesses occupy the database four times a second for each key', async t => {
     let reads = 0
     const verifier = new Verifier<string>({
+      nowMs: systemRuntime.nowMs,
       lags: true,
       load: async () => {
         reads++

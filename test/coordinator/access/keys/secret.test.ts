@@ -9,6 +9,7 @@ import {
   TOKEN_PREFIX,
 } from '../../../../coordinator/access/keys/secret.ts'
 import { Verifier } from '../../../../coordinator/access/keys/verifier.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 
 const hex = (text: string): string => digestOf(text).toString('hex')
 
@@ -69,7 +70,7 @@ t.test('a verifier', async t => {
 
   t.test('reads once, and once more to refuse, and then answers from memory', async t => {
     const { loads, load } = createCountingLoader()
-    const verifier = new Verifier({ load })
+    const verifier = new Verifier({ nowMs: systemRuntime.nowMs, load })
     t.equal(await verifier.verify('known', 'right'), 'known')
     t.equal(verifier.verify('known', 'right'), 'known')
     t.equal(await verifier.verify('known', 'wrong'), undefined, 'the first refusal reads too')
@@ -81,14 +82,14 @@ t.test('a verifier', async t => {
 
   t.test('accepts each of two live secrets', async t => {
     const { load } = createCountingLoader([hex('old'), hex('new')])
-    const verifier = new Verifier({ load })
+    const verifier = new Verifier({ nowMs: systemRuntime.nowMs, load })
     for (const secret of ['old', 'new']) t.equal(await verifier.verify('known', secret), 'known')
     t.equal(await verifier.verify('known', 'third'), undefined)
   })
 
   t.test('shares one read among all simultaneous checks', async t => {
     const { loads, load } = createCountingLoader()
-    const verifier = new Verifier({ load })
+    const verifier = new Verifier({ nowMs: systemRuntime.nowMs, load })
     const asked = ['right', 'wrong', 'right'].map(secret => verifier.verify('known', secret))
     t.strictSame(await Promise.all(asked), ['known', undefined, 'known'])
     t.strictSame(loads, ['known'])
@@ -101,7 +102,7 @@ t.test('a verifier', async t => {
         await new Promise<void>(resolve => gates.push(resolve))
         return [{ value: `${id} ${gates.length}`, digest: hex('right') }]
       }
-      const verifier = new Verifier({ load })
+      const verifier = new Verifier({ nowMs: systemRuntime.nowMs, load })
       const before = verifier.verify('known', 'right')
       if (how === 'forget') verifier.forget('known')
       else verifier.clear()
@@ -119,7 +120,7 @@ t.test('a verifier', async t => {
       if (fails) throw new RangeError('disk')
       return [{ value: 'ok', digest: hex('right') }]
     }
-    const verifier = new Verifier({ load })
+    const verifier = new Verifier({ nowMs: systemRuntime.nowMs, load })
     await t.rejects(Promise.resolve(verifier.verify('known', 'right')), { message: 'disk' })
     fails = false
     t.equal(await verifier.verify('known', 'right'), 'ok')
@@ -127,7 +128,7 @@ t.test('a verifier', async t => {
 
   t.test('keeps real ids through a flood of invented ones', async t => {
     const { loads, load } = createCountingLoader()
-    const verifier = new Verifier({ load, capacity: 2 })
+    const verifier = new Verifier({ nowMs: systemRuntime.nowMs, load, capacity: 2 })
     await verifier.verify('known', 'right')
     for (let n = 0; n < 5000; n++) await verifier.verify(`invented ${n}`, 'right')
     t.equal(verifier.verify('known', 'right'), 'known')
@@ -136,7 +137,7 @@ t.test('a verifier', async t => {
 
   t.test('holds no more than its capacity and keeps the last used entries', async t => {
     const { loads, load } = createCountingLoader()
-    const verifier = new Verifier({ load, capacity: 2 })
+    const verifier = new Verifier({ nowMs: systemRuntime.nowMs, load, capacity: 2 })
     for (const id of ['known 1', 'known 2', 'known 1', 'known 3', 'known 1', 'known 2'])
       await verifier.verify(id, 'right')
     t.strictSame(loads, ['known 1', 'known 2', 'known 3', 'known 2'])

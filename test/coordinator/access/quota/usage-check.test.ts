@@ -14,6 +14,7 @@ import { createUsageKeeper } from '../../../../coordinator/access/quota/usage-ke
 import { describeLosses } from '../../../../coordinator/access/quota/usage-losses.ts'
 import { UsageWatch } from '../../../../coordinator/access/quota/usage-watch.ts'
 import { openStore, type Store } from '../../../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { HOUR_MS } from '../../../../shared/time.ts'
 import { silent } from '../../../support/cell.ts'
 import {
@@ -46,7 +47,11 @@ const row = (other: Partial<NewUsage> = {}): NewUsage => ({
 /** Records requests through the journal, as a coordinator does. */
 const recordMany = async (t: Test, store: Store, count: number, at = NOON): Promise<void> => {
   const stateDir = await temporaryFolder(t)
-  const usage = await journalUsage(createUsage(store), { stateDir, logger: silent })
+  const usage = await journalUsage(createUsage(store), {
+    stateDir,
+    logger: silent,
+    runtime: systemRuntime,
+  })
   await Promise.all(Array.from({ length: count }, () => usage.record(row({ at }))))
   await usage.close()
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createUsage, type NewUsage } from '../../../../coordinator/access/quota/usage.ts'
 import { journalUsage } from '../../../../coordinator/access/quota/usage-journal.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { silent } from '../../../support/cell.ts'
 import { temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
 
@@ -27,7 +28,11 @@ t.test('usage in the journal', async t => {
   t.test('is part of the sums at once, and in the table once settled', async t => {
     const store = await temporaryStore(t)
     const stateDir = await temporaryFolder(t)
-    const usage = await journalUsage(createUsage(store), { stateDir, logger: silent })
+    const usage = await journalUsage(createUsage(store), {
+      stateDir,
+      logger: silent,
+      runtime: systemRuntime,
+    })
     t.teardown(() => usage.close())
     await Promise.all(Array.from({ length: 100 }, (_, n) => usage.record(row(`r${n}`))))
     t.match(await usage.sums(EVER), { requests: 100, completionTokens: 500 })
@@ -47,7 +52,10 @@ t.test('usage in the journal', async t => {
       slices.push(rows.length)
       return plain.recordRows(rows)
     }
-    const usage = await journalUsage({ ...plain, recordRows }, { stateDir, logger: silent })
+    const usage = await journalUsage(
+      { ...plain, recordRows },
+      { stateDir, logger: silent, runtime: systemRuntime },
+    )
     t.teardown(() => usage.close())
     await Promise.all(Array.from({ length: 2000 }, (_, n) => usage.record(row(`r${n}`))))
     await usage.settle()
@@ -67,7 +75,11 @@ t.test('usage in the journal', async t => {
   t.test('waits while the disk accepts no writes', async t => {
     const store = await temporaryStore(t)
     const stateDir = await temporaryFolder(t)
-    const usage = await journalUsage(createUsage(store), { stateDir, logger: silent })
+    const usage = await journalUsage(createUsage(store), {
+      stateDir,
+      logger: silent,
+      runtime: systemRuntime,
+    })
     t.teardown(() => usage.close())
     const folder = join(stateDir, 'usage-journal')
     await rename(folder, `${folder}-away`)
@@ -85,7 +97,11 @@ t.test('usage in the journal', async t => {
     const told: string[] = []
     const warn = (_about: unknown, text: string): void => void told.push(text)
     const logger = { ...silent, warn: warn as typeof silent.warn }
-    const usage = await journalUsage(createUsage(store), { stateDir, logger })
+    const usage = await journalUsage(createUsage(store), {
+      stateDir,
+      logger,
+      runtime: systemRuntime,
+    })
     t.teardown(() => usage.close())
     const folder = join(stateDir, 'usage-journal')
     await rename(folder, `${folder}-away`)
@@ -99,7 +115,11 @@ t.test('usage in the journal', async t => {
   t.test('with fractional numbers is refused at once', async t => {
     const store = await temporaryStore(t)
     const stateDir = await temporaryFolder(t)
-    const usage = await journalUsage(createUsage(store), { stateDir, logger: silent })
+    const usage = await journalUsage(createUsage(store), {
+      stateDir,
+      logger: silent,
+      runtime: systemRuntime,
+    })
     t.teardown(() => usage.close())
     await t.rejects(usage.record(row('bad', { prompt_tokens: 0.5 })), TypeError)
     t.match(await usage.sums(EVER), { requests: 0 })
@@ -109,7 +129,7 @@ t.test('usage in the journal', async t => {
     const store = await temporaryStore(t)
     const stateDir = await temporaryFolder(t)
     const plain = createUsage(store)
-    const usage = await journalUsage(plain, { stateDir, logger: silent })
+    const usage = await journalUsage(plain, { stateDir, logger: silent, runtime: systemRuntime })
     t.teardown(() => usage.close())
     const wrong = { model: null } as unknown as Partial<NewUsage>
     await Promise.all([usage.record(row('r1')), usage.record(row('r2', wrong))])

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
 import type { Opening } from '../../../../coordinator/calls/tasks/turn.ts'
 import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { newOwnership } from '../../../support/replicas.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
 import {
@@ -30,6 +31,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
       store: { revisions, ledger: own },
       addEvents: async () => {},
       now: () => clock.now,
+      runtime: systemRuntime,
       logger: { warn: () => {}, error: () => {} },
     })
     t.teardown(() => tasks.close())

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
 import type { TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
 import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { newOwnership } from '../../../support/replicas.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
 import { HOME, newTask, waitingTask } from './fixtures.ts'
@@ -20,6 +21,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
     addEvents: async () => {},
     logger: { warn: () => {}, error: () => {} },
     now: Date.now,
+    runtime: systemRuntime,
   })
   const free = async (taskId: string) => {
     while (tasks.isRunning(taskId)) await new Promise(setImmediate)

@@ -6,6 +6,7 @@ import type { TaskEvent } from '../../../../coordinator/calls/tasks/task.ts'
 import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
 import type { TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
 import { LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { newOwnership } from '../../../support/replicas.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
@@ -18,6 +19,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
   const parts = {
     addEvents: async () => {},
     now: () => clock.now,
+    runtime: systemRuntime,
     logger: { warn: () => {}, error: () => {} },
   }
   const open = async () => {

@@ -3,6 +3,7 @@ import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
 import type { Turn, TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
 import { LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { newOwnership } from '../../../support/replicas.ts'
 import { runTaskHistories } from '../../../support/task-histories.ts'
 import { temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
@@ -17,6 +18,7 @@ const scene = async (t: Parameters<typeof temporaryStore>[0]) => {
     store,
     addEvents: async () => {},
     now,
+    runtime: systemRuntime,
     logger: { warn: () => {}, error: () => {} },
   }
   const taken: string[] = []

@@ -2,6 +2,7 @@ import t from 'tap'
 import { LiveTask } from '../../../../coordinator/calls/tasks/live.ts'
 import { firstTask } from '../../../../coordinator/calls/tasks/new-task.ts'
 import { readTask } from '../../../../coordinator/calls/tasks/task-rows.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
 import { newTask } from './fixtures.ts'
 
@@ -13,6 +14,7 @@ t.test('an event that occurs just after a completed store write is stored too', 
     now(),
   )
   const live = new LiveTask(task, run, {
+    runtime: systemRuntime,
     ledger,
     now,
     worker: 'one',

@@ -6,6 +6,7 @@ import { findBrokenTransition } from '../../../../coordinator/calls/tasks/transi
 import type { TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
 import { MAX_RUNNING_PER_TENANT } from '../../../../coordinator/calls/tasks/turns.ts'
 import type { EventDraft } from '../../../../coordinator/kernel/events/bus.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { newOwnership } from '../../../support/replicas.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
@@ -35,7 +36,14 @@ const scene = async (t: Parameters<typeof temporaryStore>[0], now = () => Date.n
     for (const { type } of drafts) published.push(type)
   }
   const ownership = newOwnership(store.ledger)
-  const tasks = createTasks({ store, ownership, addEvents, logger: quiet, now })
+  const tasks = createTasks({
+    store,
+    ownership,
+    addEvents,
+    logger: quiet,
+    now,
+    runtime: systemRuntime,
+  })
   return { store, published, tasks }
 }
 

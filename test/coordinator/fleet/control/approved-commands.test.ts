@@ -17,6 +17,7 @@ import { toVerbFacts, type Verb } from '../../../../daemon/commands/verb.ts'
 import { createDeviceId } from '../../../../devices/device-id.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { newId } from '../../../../shared/ids.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { createSigner, generatePrivateKey } from '../../../../shared/signing.ts'
 import { CAPABILITY } from '../../../../shared/wire/capability.ts'
 import { silent } from '../../../support/cell.ts'
@@ -110,6 +111,7 @@ const scene = async (t: Test) => {
     cellKey: async () => cell.publicKey,
     publish: async command => void executor.receive(JSON.parse(JSON.stringify(command))),
     now,
+    runtime: systemRuntime,
     logger: silent,
   })
   t.teardown(() => commands.close())

@@ -17,6 +17,7 @@ import { WriteBehind } from '../../../../coordinator/fleet/control/write-behind.
 import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook.ts'
 import { StoreFault } from '../../../../coordinator/kernel/store/faults.ts'
 import { newId } from '../../../../shared/ids.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { createSigner, generatePrivateKey } from '../../../../shared/signing.ts'
 import { CAPABILITY } from '../../../../shared/wire/capability.ts'
 import {
@@ -71,6 +72,7 @@ const rig = async (t: Test, given: Partial<Omit<CommandsParts, 'replicas'>> = {}
     cellKey: async () => cell.publicKey,
     publish: async command => void world.sent.push(command),
     now: () => world.now,
+    runtime: systemRuntime,
     logger: silent,
     ...given,
   }
@@ -599,6 +601,7 @@ t.test('a flood of changes is written in batches, so that others get the lane be
   const changed = new WriteBehind(
     async changes => void sizes.push(changes.length),
     error => t.fail(error.message),
+    systemRuntime,
   )
   for (let n = 0; n < 150; n++)
     changed.add({ record: { id: `cmd_${n}`, state: 'succeeded' } as CommandRecord, follows: [] })

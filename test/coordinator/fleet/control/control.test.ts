@@ -3,6 +3,7 @@ import type { Cell } from '../../../../coordinator/fleet/cells/cell.ts'
 import { createControl } from '../../../../coordinator/fleet/control/control.ts'
 import type { EnrolledCell } from '../../../../coordinator/fleet/enrolment/cell.ts'
 import { newId } from '../../../../shared/ids.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { createSigner, generatePrivateKey } from '../../../../shared/signing.ts'
 import { withholdKeys } from '../../../../shared/wire/capability.ts'
 import { DesiredBody, isGenuineDesired } from '../../../../shared/wire/desired.ts'
@@ -21,6 +22,7 @@ t.test('a tag of the join token takes precedence over one that the cell reports'
     fleet: { cell: () => live, cells: () => [] },
     publish: async () => {},
     now: Date.now,
+    runtime: systemRuntime,
     logger: silent,
   })
   for (const [name, level] of [
@@ -45,6 +47,7 @@ t.test('a cell receives its desired settings, signed for it alone', async t => {
     fleet: { cell: () => undefined, cells: () => [] },
     publish: async (_name, _cellId, body) => void sent.push(body),
     now: () => 1234,
+    runtime: systemRuntime,
     logger: silent,
   })
   await configs.set({ scope: 'cell', name: id, document: { log: { level: 'debug' } } }, BY)
@@ -76,6 +79,7 @@ t.test('settings of one coordinator reach the cells of another, once', async t =
         told.resolve()
       },
       now: () => 1234,
+      runtime: systemRuntime,
       logger: silent,
     })
     return { store, configs, sent, told: told.promise }

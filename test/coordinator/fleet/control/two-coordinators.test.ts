@@ -53,6 +53,7 @@ const scene = async (t: Test) => {
       cellKey: async () => cell.publicKey,
       publish: async command => void its.sent.push(command),
       now: () => world.now,
+      runtime: systemRuntime,
       logger: silent,
     })
     let refreshing = Promise.resolve()
@@ -389,6 +390,7 @@ t.test('a command ends for its creator, whichever coordinator hears the cell', a
       schedules: new Timers({ stack, logger: silent, runtime: systemRuntime }),
       logger: silent,
       now: Date.now,
+      runtime: systemRuntime,
     })
   }
   const [one, two] = [await start(), await start()]

@@ -6,8 +6,11 @@ t.test('the epochs of cells', async t => {
     const scheduled: (() => void)[] = []
     const errors: unknown[] = []
     const logger = { error: (details: unknown) => void errors.push(details) }
-    const later = (run: () => void) => void scheduled.push(run)
-    return { ...createEpochs({ noteEpoch, logger, later }), scheduled, errors }
+    const callAfter = (_milliseconds: number, run: () => void) => {
+      scheduled.push(run)
+      return () => {}
+    }
+    return { ...createEpochs({ noteEpoch, logger, callAfter }), scheduled, errors }
   }
 
   t.test('are written in one batch, the highest of each cell', async t => {

@@ -2,6 +2,7 @@ import t from 'tap'
 import { newCell } from '../../../../coordinator/fleet/cells/cell.ts'
 import { ModelFactsMemory } from '../../../../coordinator/fleet/questions/model-facts-memory.ts'
 import type { CatalogueEntry } from '../../../../shared/catalogue.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { CAPABILITY } from '../../../../shared/wire/capability.ts'
 import { type CellHandler, linkCell } from '../../../support/cell.ts'
 
@@ -53,7 +54,7 @@ t.test('a silent cell delays only what no other cell can tell', async t => {
   const memory = new ModelFactsMemory({
     fleet: { cells: () => [hung.cell, well.cell] },
     mayUse: (cellId, tenantId) => tenantId === 'all' || cellId === 'well',
-    nowMs: () => 0,
+    runtime: { ...systemRuntime, nowMs: () => 0 },
   })
   const waiting = memory.prepare([entryOf('only-there')], 'all')
   await memory.prepare([entryOf('other'), entryOf('both')], 'one')
@@ -71,7 +72,7 @@ t.test(
     const memory = new ModelFactsMemory({
       fleet: { cells: () => [cell] },
       mayUse: (_cellId, tenantId) => tenantId === 'one',
-      nowMs: () => clock.ms,
+      runtime: { ...systemRuntime, nowMs: () => clock.ms },
     })
     await memory.prepare([entryOf('a')], 'two')
     t.equal(memory.find(entryOf('a'), 'two'), undefined)

@@ -100,7 +100,7 @@ t.test('models are placed in a large fleet', async t => {
     const chosen: CellEngine[] = []
     for (let n = 0; n < 100; n++) {
       const engine = router.pick('m') as CellEngine
-      claim(engine)
+      claim(engine, 0)
       chosen.push(engine)
     }
     const [first] = chosen

@@ -90,8 +90,8 @@ t.test('the router', async t => {
       each.queue = 1
       router.update(each.cellId, createModelMap(each, 'm'))
     }
-    claim(a)
-    claim(a)
+    claim(a, 0)
+    claim(a, 0)
     const picks = Array.from({ length: 20 }, () => router.pick('m')?.cellId)
     t.strictSame([...new Set(picks)], ['b'])
     b.fullUntilMs = 500
@@ -143,7 +143,8 @@ t.test('prefix affinity', async t => {
 
   t.test('moves to the next cell above a quarter more than the mean load', async t => {
     const { router, engines } = fleet(4, 64)
-    for (let i = 0; i < 80; i++) claim(router.pick('m', undefined, { affinity: 7 }) as CellEngine)
+    for (let i = 0; i < 80; i++)
+      claim(router.pick('m', undefined, { affinity: 7 }) as CellEngine, 0)
     const loads = engines.map(each => each.inFlight)
     t.ok(Math.max(...loads) <= Math.ceil((1.25 * 80) / 4), `loads ${loads.join(' ')}`)
     t.equal(loads.filter(load => load > 0).length, 4)
@@ -210,7 +211,7 @@ t.test('trails', async t => {
   t.test('weigh less than the load', async t => {
     const { router, fast, answers } = rig()
     answers(500)
-    for (let i = 0; i < 4; i++) claim(fast)
+    for (let i = 0; i < 4; i++) claim(fast, 0)
     const picks = Array.from({ length: 200 }, () => router.pick('m')?.cellId)
     t.notOk(picks.includes('fast'))
   })

@@ -9,6 +9,7 @@ import type { Fleet } from '../../../../coordinator/fleet/cells/fleet.ts'
 import { askCell } from '../../../../coordinator/fleet/questions/ask-cell.ts'
 import { LineReader } from '../../../../coordinator/fleet/questions/line-reader.ts'
 import { dispatch } from '../../../../coordinator/gateway/dispatch/dispatch.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { createAnswerMemory } from '../../../support/answer-memory.ts'
 import { endWithUsage, type LinkedCell, linkCell } from '../../../support/cell.ts'
 import { type Random, randomOf } from '../../../support/random.ts'
@@ -84,6 +85,7 @@ const openScene = async (t: Test, memoryBytes: number) => {
   const answer = async (asked: Asked, response: ServerResponse): Promise<void> => {
     let turn = 0
     const result = await dispatch({
+      runtime: systemRuntime,
       path: '/',
       headers: { 'x-asked': JSON.stringify(asked) },
       body: Buffer.from('{}'),

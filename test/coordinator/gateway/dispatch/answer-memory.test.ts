@@ -16,6 +16,7 @@ import type {
   SentRequest,
 } from '../../../../coordinator/gateway/dispatch/lane.ts'
 import { Budget } from '../../../../coordinator/kernel/budgets/budget.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { createAnswerMemory } from '../../../support/answer-memory.ts'
 import { type CellHandler, endWithUsage, linkCell, USAGE } from '../../../support/cell.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -66,6 +67,7 @@ const rig = async (
       return link ? { cellId: name, link, slots: 9, inFlight: 0, others: 0, ready: true } : []
     })
     const result = await dispatch({
+      runtime: systemRuntime,
       path: '/v1/chat/completions',
       headers: {},
       body: Buffer.from('{}'),

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { Follower } from '../../../../coordinator/gateway/dispatch/attempt.ts'
 import { ClientAnswer } from '../../../../coordinator/gateway/dispatch/client-answer.ts'
 import { FLAG, FRAME } from '../../../../coordinator/gateway/link/frames.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { createAnswerMemory } from '../../../support/answer-memory.ts'
 import { frame, greetedCell, OK } from '../link/raw-cell.ts'
 
@@ -25,8 +26,15 @@ const follow = async (t: Test, response: ServerResponse, streaming: boolean) => 
   const cell = await greetedCell(t)
   const memory = createAnswerMemory()
   const mine = { memory, keyId: 'k' }
-  const client = new ClientAnswer({ response, headers: {}, ...mine })
-  const options = { client, streaming, accept: undefined, onStart: () => {}, ...mine }
+  const client = new ClientAnswer({ response, headers: {}, runtime: systemRuntime, ...mine })
+  const options = {
+    client,
+    streaming,
+    accept: undefined,
+    onStart: () => {},
+    nowMs: () => 0,
+    ...mine,
+  }
   const { attempt } = new Follower(cell.link, { method: 'POST', path: '/' }, options)
   cell.send(frame(FRAME.headers, FLAG.endHeaders, 1, OK))
   return { cell, attempt, memory }

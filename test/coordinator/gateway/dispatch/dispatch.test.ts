@@ -9,6 +9,7 @@ import { Follower } from '../../../../coordinator/gateway/dispatch/attempt.ts'
 import type { ClientAnswer } from '../../../../coordinator/gateway/dispatch/client-answer.ts'
 import { dispatch } from '../../../../coordinator/gateway/dispatch/dispatch.ts'
 import type { DispatchOutcome } from '../../../../coordinator/gateway/dispatch/dispatch-request.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { HEADER_CELL, HEADER_PROMPT_TOKENS, TRAILER_USAGE } from '../../../../shared/wire/link.ts'
 import { createAnswerMemory } from '../../../support/answer-memory.ts'
 import {
@@ -47,6 +48,7 @@ const rig = async (
   let running: Promise<unknown> = Promise.resolve()
   const server: Server = createServer((request, response) => {
     running = dispatch({
+      runtime: systemRuntime,
       path: '/v1/chat/completions',
       headers: { 'content-type': 'application/json' },
       body: Buffer.from('{"a":1}'),
@@ -373,6 +375,7 @@ t.test('a client that leaves between two attempts is recorded at the last cell',
   const settled = Promise.withResolvers<unknown>()
   const server = createServer((_request, response) => {
     const running = dispatch({
+      runtime: systemRuntime,
       path: '/v1/chat/completions',
       headers: { 'content-type': 'application/json' },
       body: Buffer.from('{}'),
@@ -442,6 +445,7 @@ t.test('an answer kept for a client that has left is recorded as cancelled', asy
   const { promise: delivered, resolve, reject } = Promise.withResolvers<void>()
   const server = createServer(async (_request, response) => {
     const ending = await dispatch({
+      runtime: systemRuntime,
       path: '/v1/chat/completions',
       headers: {},
       body: Buffer.from('{}'),
@@ -497,6 +501,7 @@ t.test('a client that does not read is disconnected, and its cell is not blamed'
       keyId: 'k',
       streaming: true,
       accept: undefined,
+      nowMs: () => 0,
       onStart: () => {},
     },
   )
@@ -593,6 +598,7 @@ const followSilently = (
     keyId: 'k',
     streaming: true,
     accept: undefined,
+    nowMs: () => 0,
     onStart: () => {},
     limitMs,
   }

@@ -11,6 +11,7 @@ import type { DispatchOutcome } from '../../../../coordinator/gateway/dispatch/d
 import { createLanes } from '../../../../coordinator/gateway/dispatch/lane.ts'
 import { WaitQueue } from '../../../../coordinator/gateway/dispatch/wait-queue.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { callAfterBy, systemRuntime } from '../../../../shared/runtime.ts'
 import { HEADER_CELL, HEADER_PROMPT_TOKENS } from '../../../../shared/wire/link.ts'
 import { sseError } from '../../../../shared/wire/sse.ts'
 import { createAnswerMemory } from '../../../support/answer-memory.ts'
@@ -21,7 +22,7 @@ const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 3
   const nowMs = () => performance.now()
   const router = new Router(Math.random, nowMs)
   const limits = { length: 100, maxWaitMs, restartMs: 30_000 }
-  const queue = new WaitQueue({ limits, router, nowMs })
+  const queue = new WaitQueue({ limits, router, nowMs, callAfter: callAfterBy(systemRuntime) })
   const lanes = createLanes({ router, queue, trails: createTrails(nowMs), nowMs })
   const cells: Record<string, LinkedCell> = {}
   const engines: Record<string, CellEngine> = {}
@@ -47,6 +48,7 @@ const rig = async (t: Test, handlers: Record<string, CellHandler>, maxWaitMs = 3
   const server = createServer((_request, response) => {
     const lane = lanes({ model: 'm', keyId: 'k' })
     const asked = dispatch({
+      runtime: systemRuntime,
       path: '/v1/chat/completions',
       headers: {},
       body: Buffer.from('{}'),
@@ -496,7 +498,7 @@ t.test('running streams prove an engine, so that it is given 10,000 of them', as
   router.update('a', new Map([['m', engine]]))
   const takePlace = (): boolean => {
     const picked = lane.pick(new Set())
-    if (picked !== undefined) claim(picked)
+    if (picked !== undefined) claim(picked, 0)
     return picked !== undefined
   }
   while (engine.inFlight < 10_000 && takePlace());

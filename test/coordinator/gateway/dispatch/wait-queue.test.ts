@@ -74,7 +74,7 @@ t.test('a request that finds room does not wait and holds its place', async t =>
 
 t.test('a freed place wakes exactly one request, in order', async t => {
   const { cell, join, leave, takeServed } = rig()
-  claim(cell)
+  claim(cell, 0)
   for (const name of ['1', '2', '3']) join(name, 'k')
   t.strictSame(await takeServed(), [])
   t.strictSame(await leave(), ['1'])
@@ -87,7 +87,7 @@ t.test('a freed place wakes exactly one request, in order', async t => {
 
 t.test('keys take turns, however many requests each has', async t => {
   const { cell, join, leave } = rig(10)
-  claim(cell)
+  claim(cell, 0)
   for (const name of ['a1', 'a2', 'a3']) join(name, 'a')
   for (const name of ['b1', 'b2']) join(name, 'b')
   join('c1', 'c')
@@ -98,7 +98,7 @@ t.test('keys take turns, however many requests each has', async t => {
 
 t.test('a full queue refuses, but the key with most gives way to a key with none', async t => {
   const { cell, join, takeServed } = rig(3)
-  claim(cell)
+  claim(cell, 0)
   for (const name of ['a1', 'a2', 'a3', 'a4']) join(name, 'a')
   t.match(await takeServed(), [/^a4 cell_unavailable \d+$/])
   join('b1', 'b')
@@ -109,7 +109,7 @@ t.test('a full queue refuses, but the key with most gives way to a key with none
 
 t.test('a wait that exceeds its limit ends with 503 and Retry-After', async t => {
   const { cell, join, pass, takeServed, queue, timers } = rig()
-  claim(cell)
+  claim(cell, 0)
   join('1')
   pass(29_999)
   t.strictSame(await takeServed(), [])
@@ -121,7 +121,7 @@ t.test('a wait that exceeds its limit ends with 503 and Retry-After', async t =>
 
 t.test('a request that leaves is removed at once, and the next one is served', async t => {
   const { cell, join, leave, takeServed, queue, timers } = rig()
-  claim(cell)
+  claim(cell, 0)
   const first = join('1')
   join('2')
   first.leave()
@@ -201,7 +201,7 @@ t.test('a cell that others have filled is checked again automatically', async t 
 t.test('one engine serves the queues of all its models, longest wait first', async t => {
   const { queue, router, cell, pass, takeServed } = rig()
   router.update('a', new Map(['m', 'n'].map(model => [model, cell])))
-  claim(cell)
+  claim(cell, 0)
   const done: string[] = []
   for (const model of ['n', 'm']) {
     queue.enter({ model, keyId: 'k' })?.turn.then(() => done.push(model))
@@ -217,7 +217,7 @@ t.test('one engine serves the queues of all its models, longest wait first', asy
 
 t.test('a dedicated cell wakes only requests of its tenant', async t => {
   const { router, cell, join, leave } = rig()
-  claim(cell)
+  claim(cell, 0)
   join('other', 'x', 'other')
   join('mine', 'y', 'acme')
   router.assign(new Map([['a', { tenantId: 'acme', exclusive: false }]]))
@@ -227,7 +227,7 @@ t.test('a dedicated cell wakes only requests of its tenant', async t => {
 
 t.test('closing refuses all waiting requests', async t => {
   const { queue, cell, join, takeServed } = rig()
-  claim(cell)
+  claim(cell, 0)
   for (const name of ['1', '2']) join(name)
   queue.close()
   t.strictSame(await takeServed(), ['1 draining undefined', '2 draining undefined'])

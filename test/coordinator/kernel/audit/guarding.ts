@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { createAudit } from '../../../../coordinator/kernel/audit/audit.ts'
 import { AuditGuard, type AuditGuardParts } from '../../../../coordinator/kernel/audit/guard.ts'
 import type { SealedTrx, Store } from '../../../../coordinator/kernel/store/store.ts'
+import { systemRuntime, waitBy } from '../../../../shared/runtime.ts'
 import type { AuditHead } from '../../../../shared/wire/audit-head.ts'
 import { silent } from '../../../support/cell.ts'
 import { loneSigner } from '../../../support/lone-signer.ts'
@@ -36,6 +37,7 @@ export const startGuard = (
       addWithin: async (_trx, drafts) => void events.push(...drafts.map(({ type }) => type)),
     },
     now: () => 1000,
+    wait: waitBy(systemRuntime),
   })
   const end = (): Promise<void> => {
     stop.abort()

@@ -7,6 +7,7 @@ import { pruneEvents } from '../../../../coordinator/kernel/events/prune-events.
 import type { StorePlace } from '../../../../coordinator/kernel/store/place.ts'
 import { restartSequence } from '../../../../coordinator/kernel/store/sequences.ts'
 import { openStore, type StoreOptions } from '../../../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { silent } from '../../../support/cell.ts'
 import { createStoreDatabase, postgresMissing } from '../../../support/postgres.ts'
 import { TcpProxy } from '../../../support/tcp-proxy.ts'
@@ -56,6 +57,7 @@ const reading = (written: string[]) => ({
   lastEventId: undefined as string | undefined,
   source: '/shoal/b',
   now: Date.now,
+  runtime: systemRuntime,
 })
 
 const typesOf = (written: string[]) =>

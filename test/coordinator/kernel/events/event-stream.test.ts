@@ -7,6 +7,7 @@ import {
   mayHear,
   TYPE_PATTERN,
 } from '../../../../coordinator/kernel/events/topics.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { createEvents } from '../../../support/memory-events.ts'
 
 const logger = { warn: () => {} }
@@ -39,6 +40,7 @@ const scene = (lastEventId?: string, kept = 3) => {
       source,
       hearer: () => ({ tenantId: 'one', operator, sees: () => true }),
       now: () => 0,
+      runtime: systemRuntime,
       cut: () => void cuts++,
     })
   const types = () => written.flatMap(text => /"type":"([^"]+)"/.exec(text)?.[1] ?? [])

@@ -7,6 +7,7 @@ import { createAudit } from '../../../../coordinator/kernel/audit/audit.ts'
 import { verifyAudit } from '../../../../coordinator/kernel/audit/verify.ts'
 import { Journal } from '../../../../coordinator/kernel/store/journal.ts'
 import { openStore } from '../../../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { silent } from '../../../support/cell.ts'
 import { notInFiles, temporaryFolder, temporaryStore } from './temporary.ts'
 
@@ -87,6 +88,7 @@ t.test('a full disk loses no acknowledged write', { skip: reason ?? false }, asy
 
   const carried: string[] = []
   const journal = await Journal.open<string>({
+    runtime: systemRuntime,
     folder: join(folder, 'journal'),
     carry: async values => void carried.push(...values),
     logger: silent,

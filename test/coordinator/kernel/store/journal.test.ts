@@ -2,6 +2,7 @@ import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Journal } from '../../../../coordinator/kernel/store/journal.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { silent } from '../../../support/cell.ts'
 import { temporaryFolder } from './temporary.ts'
 
@@ -21,6 +22,7 @@ const rig = async (t: Test, folder?: string): Promise<Rig> => {
   const carried: string[][] = []
   let failure: Error | undefined
   const journal = await Journal.open<string>({
+    runtime: systemRuntime,
     folder: place,
     carry: async values => {
       if (failure) throw failure
@@ -102,6 +104,7 @@ t.test('the journal', async t => {
     await mkdir(folder)
     await appendFile(join(folder, 'seg_1.jsonl'), '"a"\n')
     const journal = await Journal.open({
+      runtime: systemRuntime,
       folder,
       carry: () => Promise.reject(new Error('full')),
       logger: silent,

@@ -6,6 +6,7 @@ import { createAskModel } from '../../../../coordinator/surfaces/http/ask-model.
 import { cutAnswer } from '../../../../coordinator/surfaces/http/cut-answer.ts'
 import type { HttpExchange } from '../../../../coordinator/surfaces/http/exchange.ts'
 import { errorBody, ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { SSE_DONE, sseData, sseError } from '../../../../shared/wire/sse.ts'
 import { createAnswerMemory } from '../../../support/answer-memory.ts'
 import { keyOfTier } from '../../../support/app.ts'
@@ -95,6 +96,7 @@ t.test('an answer whose reader is behind at its end is complete', async t => {
         headers: {},
         memory: createAnswerMemory(),
         keyId: 'k',
+        runtime: systemRuntime,
       })
       client.start({ 'content-type': 'text/event-stream' }, 'a')
       client.write(Buffer.from(sseData(chunk('x'.repeat(90_000)))), stream)
