@@ -3,6 +3,7 @@ import { isLeft, type OwnerQuery } from '../../kernel/leases/ownership.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import type { Mail } from './mailbox.ts'
 import { storedStates } from './task-rows.ts'
+import { type TaskRunRow, taskRunTable } from './task-run.table.ts'
 
 const WORKING_STATES = storedStates('submitted', 'working')
 const AT_ONCE = 500
@@ -65,7 +66,9 @@ const isUnmailed = (kind: Mail['kind']): RawBuilder<boolean> =>
   sql`not exists (select 1 from task_mail
     where task_mail.task_id = task_runs.task_id and task_mail.kind = ${kind})`
 
-const mailFor = (
-  { task_id: taskId, tenant_id: tenantId }: { task_id: string; tenant_id: string },
-  kind: Mail['kind'],
-): Mail => ({ taskId, tenantId, kind, actor: 'coordinator', body: undefined })
+const mailFor = (row: Pick<TaskRunRow, 'task_id' | 'tenant_id'>, kind: Mail['kind']): Mail => ({
+  ...taskRunTable.readSome(row),
+  kind,
+  actor: 'coordinator',
+  body: undefined,
+})
