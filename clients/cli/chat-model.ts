@@ -19,7 +19,7 @@ export const findChatModel = (ids: readonly string[], wanted: string): string =>
   const all = found.map(({ id }) => escapeHidden(id)).join(', ')
   throw new GuidedError(
     'invalid_request',
-    `${escapeHidden(wanted)} may be ${all}`,
-    'write more of the id',
+    `${escapeHidden(wanted)} matches ${found.length} models: ${all}`,
+    'use an id',
   )
 }

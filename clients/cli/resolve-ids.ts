@@ -1,21 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
+import {
+  hasId,
+  hasIdPrefix,
+  hasLongIdPrefix,
+  hasName,
+  hasNamePrefix,
+  isEither,
+  MAX_CANDIDATES,
+  matchFirst,
+} from '../../shared/references.ts'
 import { escapeHidden } from '../../shared/visible.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
 import { type KnownFrom, type KnownObject, knownObjects, listOf } from './known-ids.ts'
 import type { TypedInput } from './operation-call.ts'
 
-/** Fewest characters after the kind of an id that a call which changes something accepts. */
-const MIN_PREFIX = 8
-
 /** An id of the coordinator in full: a kind and 26 characters (see `shared/ids.ts`). */
 const WHOLE_ID = /^[a-z]+_[0-9a-z]{26}$/
-
-/** Kind of an id, such as `cell_` or `gate.`, which may be left out. */
-const KIND = /^[a-z]+[_.]/
-
-const MAX_CANDIDATES = 10
 
 /** A body field that holds an id by its name, where a refusal names no field. */
 const ID_FIELD = /_id$|^cell$/
@@ -88,7 +90,7 @@ const findId = async (
   const known = await knownObjects(field, from).catch(() => undefined)
   const objects = known?.objects ?? []
   const found = isChange ? matchForChange(objects, value) : matchObjects(objects, value)
-  if (found.length > 1) throw createAmbiguousError(field, value, found, from.group)
+  if (found.length > 1) throw createSeveralError(field, value, found, from.group)
   const [only] = found
   if (isChange && known?.isWhole === false && only !== undefined && only.id !== value)
     throw createUnsureError(field, value, only)
@@ -99,13 +101,8 @@ const findId = async (
  * Objects that a value stands for in a call that only reads: the one with this id; else those with
  * this name or whose id begins so, for a cell can choose its name; else those whose name begins so.
  */
-export const matchObjects = (known: readonly KnownObject[], value: string): KnownObject[] => {
-  const same = known.filter(({ id }) => id === value)
-  if (same.length > 0) return same.slice(0, 1)
-  const likely = known.filter(({ id, name }) => name === value || begins(id, value))
-  if (likely.length > 0) return unique(likely)
-  return unique(known.filter(({ name }) => name?.startsWith(value)))
-}
+export const matchObjects = (known: readonly KnownObject[], value: string): KnownObject[] =>
+  matchFirst(known, value, [hasId, isEither(hasName, hasIdPrefix), hasNamePrefix])
 
 /**
  * Objects that a value stands for in a call that changes something: the one with this id; else those
@@ -113,32 +110,10 @@ export const matchObjects = (known: readonly KnownObject[], value: string): Know
  * more. Nothing else is accepted: once `gpu-1` or `01m` is revoked, a repeated command would revoke
  * `gpu-10` or the cell with the id `cell_01m…`.
  */
-export const matchForChange = (known: readonly KnownObject[], value: string): KnownObject[] => {
-  const same = known.filter(({ id }) => id === value)
-  if (same.length > 0) return same.slice(0, 1)
-  return unique(
-    known.filter(
-      ({ id, name }) => name === value || (WHOLE_ID.test(id) && beginsForChange(id, value)),
-    ),
-  )
-}
+export const matchForChange = (known: readonly KnownObject[], value: string): KnownObject[] =>
+  matchFirst(known, value, [hasId, isEither(hasName, hasLongIdPrefix)])
 
-/** True for the beginning of an id, with or without its kind. */
-const begins = (id: string, value: string): boolean => {
-  const own = id.replace(KIND, '')
-  const kind = id.slice(0, id.length - own.length)
-  const given = value.startsWith(kind) ? value.slice(kind.length) : value
-  return given !== '' && own.startsWith(given)
-}
-
-const beginsForChange = (id: string, value: string): boolean =>
-  value.length >= (KIND.exec(id)?.[0].length ?? 0) + MIN_PREFIX && id.startsWith(value)
-
-const unique = (found: readonly KnownObject[]): KnownObject[] => [
-  ...new Map(found.map(each => [each.id, each])).values(),
-]
-
-const createAmbiguousError = (
+const createSeveralError = (
   field: string,
   value: string,
   found: readonly KnownObject[],
@@ -154,7 +129,7 @@ const createAmbiguousError = (
   const rest = more > 0 ? [`  and ${more} more: shoal ${listOf(field, group).join(' ')}`] : []
   return new GuidedError(
     'invalid_request',
-    `${field} ${JSON.stringify(value)} stands for ${found.length} objects; write more of the id`,
+    `${field} ${JSON.stringify(value)} matches ${found.length} objects; use an id`,
     [...lines, ...rest].join('\n'),
   )
 }
@@ -167,6 +142,6 @@ const createUnsureError = (
 ): GuidedError =>
   new GuidedError(
     'invalid_request',
-    `${field} ${JSON.stringify(value)} may stand for several objects: the list is too long to search; write the whole id`,
+    `${field} ${JSON.stringify(value)} may match several objects: the list is too long to search; use a whole id`,
     `  ${escapeHidden(id)}  ${escapeHidden(name)}`.trimEnd(),
   )

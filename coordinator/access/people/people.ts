@@ -1,5 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
+import { createUnknownError } from '../../../shared/references.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { breaksConstraint } from '../../kernel/store/faults.ts'
 import { isInScope, type Scope } from '../../kernel/store/scope.ts'
@@ -71,8 +72,7 @@ export const enablePerson = async (
   by: Actor,
 ): Promise<Person> => {
   const row = await trx.selectFrom('persons').selectAll().where('id', '=', id).executeTakeFirst()
-  if (row === undefined || !isInScope(scope, row.tenant_id))
-    throw new ShoalError('not_found', `no person ${id}`)
+  if (row === undefined || !isInScope(scope, row.tenant_id)) throw createUnknownError('person', id)
   const person = { table: 'persons', what: 'person', row, tenantId: row.tenant_id } as const
   return personOf(await enableRow(trx, person, state, by))
 }

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
+import { createUnknownError } from '../../../shared/references.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { breaksConstraint } from '../../kernel/store/faults.ts'
 import type { Scope } from '../../kernel/store/scope.ts'
@@ -65,7 +66,7 @@ export const enableTenant = async (
   by: Actor,
 ): Promise<Tenant> => {
   const row = await trx.selectFrom('tenants').selectAll().where('id', '=', id).executeTakeFirst()
-  if (row === undefined) throw new ShoalError('not_found', `no tenant ${id}`)
+  if (row === undefined) throw createUnknownError('tenant', id)
   const tenant = { table: 'tenants', what: 'tenant', row, tenantId: id } as const
   return tenantOf(await enableRow(trx, tenant, state, by))
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/references.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import type { Keys } from '../../access/keys/keys.ts'
 import type { CallSkill, TaskCaller } from '../../kernel/declaration/context.ts'
@@ -176,7 +177,7 @@ export class CallPipeline implements Pipeline {
   #callSkillOf({ caller, isOnce }: Call, signal: AbortSignal): CallSkill {
     return (id, { input, onAdmitted: admitted, isCounted, ends = signal }) => {
       const operation = this.#skills.get(id)
-      if (operation === undefined) throw new ShoalError('not_found', `no skill ${id}`)
+      if (operation === undefined) throw createUnknownError('skill', id)
       const read = async () => {
         await admitted?.()
         return { input }

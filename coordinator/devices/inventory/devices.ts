@@ -1,4 +1,4 @@
-import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/references.ts'
 import { FIRST_CAPABILITY } from '../../../shared/wire/capability.ts'
 import type { DeviceProfileFacts } from '../../../shared/wire/device.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
@@ -92,7 +92,7 @@ export class Devices {
     const labelled = await ledger.sealed.write(async trx => {
       const before = (await readDevices(trx, [id])).get(id)
       if (before === undefined || before.goneAt !== undefined)
-        throw new ShoalError('not_found', `no device ${id}`, { param: 'device_id' })
+        throw createUnknownError('device', id, { param: 'device_id' })
       const device: Device = { ...before, labels, changedAt: now() }
       await putDevices(trx, [device], await nextSequence(trx, 'devices'))
       await bumpRevision(trx, 'devices')

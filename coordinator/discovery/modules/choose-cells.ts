@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/references.ts'
 import { FIRST_CAPABILITY, NEEDS, requireLevel } from '../../../shared/wire/capability.ts'
 import { type Cell, isRoutable } from '../../fleet/cells/cell.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
@@ -15,7 +16,7 @@ export const chooseCells = (
   const what = `module ${moduleId}`
   if (cellId !== undefined) {
     const cell = fleet.cell(cellId)
-    if (cell === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
+    if (cell === undefined) throw createUnknownError('cell', cellId)
     requireLevel(cellId, levelOf(cell), NEEDS.discovery, what)
     return [cellId]
   }

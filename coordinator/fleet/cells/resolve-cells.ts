@@ -1,5 +1,5 @@
-import { ShoalError } from '../../../shared/errors.ts'
 import { CELL_ID } from '../../../shared/ids.ts'
+import { createAmbiguousError, listCandidates } from '../../../shared/references.ts'
 import type { ResolveReferences } from '../../calls/invoke/resolve-references.ts'
 import { CELL_FIELD, listCellFields } from './cell-field.ts'
 import { type CellNames, type NamedCell, readNamedCells } from './named-cells.ts'
@@ -33,9 +33,6 @@ export const createResolveCells =
 const isName = (value: unknown): value is string =>
   typeof value === 'string' && !CELL_ID.test(value)
 
-/** Cells that an error names at most. */
-const MAX_NAMED = 10
-
 /**
  * Returns the id of the only cell with this whole name; the value itself where no cell has it.
  * Beginnings of ids are no names here, so that a cell may be called `cell` or `01`.
@@ -45,11 +42,6 @@ const findCell = (cells: readonly NamedCell[], value: string, param: string): st
   const [only] = named
   if (only === undefined) return value
   if (named.length === 1) return only.id
-  const listed = named.slice(0, MAX_NAMED).map(({ id, name }) => `${name} (${id})`)
-  const more = named.length > listed.length ? ` and ${named.length - listed.length} more` : ''
-  throw new ShoalError(
-    'conflict',
-    `${value} matches ${named.length} cells: ${listed.join(', ')}${more}; use an id`,
-    { param },
-  )
+  const candidates = { count: named.length, candidates: listCandidates(named) }
+  throw createAmbiguousError('cell', value, candidates, { param })
 }

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { mergeSharedEnvelopes } from '../../../devices/envelope/merge-shared-envelopes.ts'
 import { mergeScopes } from '../../../discovery/merge-scopes.ts'
-import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/references.ts'
 import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 import type { Signer } from '../../../shared/signing.ts'
 import {
@@ -121,7 +121,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
 
   const show: Configs['show'] = async cellId => {
     const tags = await parts.tagsOf(cellId)
-    if (tags === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
+    if (tags === undefined) throw createUnknownError('cell', cellId)
     const keys = [
       configKeyOf('fleet', FLEET),
       ...tags.map(tag => configKeyOf('tag', tag)),
@@ -232,7 +232,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   const set: Configs['set'] = async (change, by) => {
     const { scope, name } = change
     if (scope === 'cell' && (await parts.tagsOf(name)) === undefined)
-      throw new ShoalError('not_found', `no cell ${name}`)
+      throw createUnknownError('cell', name)
     const kept = await writeConfig(ledger, change, by, now())
     documents.set(configKeyOf(scope, name), kept)
     pendingChanges.add(kept)

@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
-import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/references.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import type { CellRow } from './cell.table.ts'
@@ -10,7 +10,7 @@ export const readCellRow = (db: Kysely<LedgerTables>, id: string): Promise<CellR
 /** Throws `not_found`. */
 export const requireCellRow = async (trx: SealedTrx, id: string): Promise<CellRow> => {
   const row = await readCellRow(trx, id)
-  if (row === undefined) throw new ShoalError('not_found', `no cell ${id}`)
+  if (row === undefined) throw createUnknownError('cell', id)
   return row
 }
 

@@ -1,4 +1,4 @@
-import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/references.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx, Store } from '../../kernel/store/store.ts'
@@ -94,14 +94,13 @@ export const createCellSettings = (
 const requireCell = async (trx: SealedTrx, cellId: string): Promise<void> => {
   const query = trx.selectFrom('cells').select('revoked_at').where('id', '=', cellId)
   const row = await query.executeTakeFirst()
-  if (row === undefined || row.revoked_at !== null)
-    throw new ShoalError('not_found', `no cell ${cellId}`)
+  if (row === undefined || row.revoked_at !== null) throw createUnknownError('cell', cellId)
 }
 
 const requireTenant = async (ledger: Store['ledger'], tenantId: string): Promise<void> => {
   const query = ledger.read.selectFrom('tenants').select('id').where('id', '=', tenantId)
   if ((await query.executeTakeFirst()) === undefined)
-    throw new ShoalError('not_found', `no tenant ${tenantId}`, { param: 'tenant_id' })
+    throw createUnknownError('tenant', tenantId, { param: 'tenant_id' })
 }
 
 const UNSET = { drained_at: null, labels_json: '{}', tenant_id: null, exclusive: 0 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { CELL_ID } from '../../../shared/ids.ts'
+import { createUnknownError } from '../../../shared/references.ts'
 import { type Runtime, systemRuntime } from '../../../shared/runtime.ts'
 import type { EnrolRequest } from '../../../shared/wire/announce.ts'
 import {
@@ -167,7 +168,7 @@ export class Cells {
   async noteEpoch(cellId: string, epoch: number): Promise<number> {
     const { ledger } = this.#store
     const row = await readCellRow(ledger.read, cellId)
-    if (row === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
+    if (row === undefined) throw createUnknownError('cell', cellId)
     if (row.epoch >= epoch) return row.epoch
     const highest = await ledger.free.write(trx => raiseEpoch(trx, cellId, epoch))
     this.#verifier.forget(cellId)

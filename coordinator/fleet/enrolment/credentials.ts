@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/references.ts'
 import { digestOf, randomSecret } from '../../access/keys/secret.ts'
 import { type AuditEntry, appendAudit } from '../../kernel/audit/audit.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
@@ -25,7 +25,7 @@ export const giveCredential = async (trx: SealedTrx, cellId: string): Promise<st
     .where('id', '=', cellId)
     .where('revoked_at', 'is', null)
     .executeTakeFirst()
-  if (numUpdatedRows === 0n) throw new ShoalError('not_found', `no cell ${cellId}`)
+  if (numUpdatedRows === 0n) throw createUnknownError('cell', cellId)
   await bumpRevision(trx, 'cells')
   return credential
 }

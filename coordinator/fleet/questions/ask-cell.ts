@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/references.ts'
 import { systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import { HEADER_CAPABILITY } from '../../../shared/wire/link.ts'
@@ -42,7 +43,7 @@ export const askCell = async (
 /** The link to a cell. @throws ShoalError not_found or cell_unavailable */
 export const linkTo = (fleet: Pick<Fleet, 'cell'>, cellId: string): CellLink => {
   const cell = fleet.cell(cellId)
-  if (cell === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
+  if (cell === undefined) throw createUnknownError('cell', cellId)
   if (cell.link === undefined) throw createCellUnavailableError(cellId, 'has no link now')
   return cell.link
 }

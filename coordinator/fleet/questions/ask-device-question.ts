@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/references.ts'
 import { FIRST_CAPABILITY, NEEDS, requireLevel } from '../../../shared/wire/capability.ts'
 import { DEVICE_QUESTION_PATH } from '../../../shared/wire/device-question.ts'
 import { type Cell, isRoutable } from '../cells/cell.ts'
@@ -55,7 +56,7 @@ export const chooseDeviceCell = (
 ): string => {
   if (cellId !== undefined) {
     const cell = fleet.cell(cellId)
-    if (cell === undefined) throw new ShoalError('not_found', `no cell ${cellId}`)
+    if (cell === undefined) throw createUnknownError('cell', cellId)
     requireLevel(cellId, levelOf(cell), NEEDS.devices, what)
     return cellId
   }

@@ -92,7 +92,10 @@ t.test(
         { wait: '> ', type: 'hello\r' },
         { wait: 'you said <hello>', type: '/model b\r' },
         { wait: 'there is no chat model b', type: '/model model\r' },
-        { wait: 'may be model-a:7b, model-b:3b (invalid_request)', type: '/model model-b\r' },
+        {
+          wait: 'matches 2 models: model-a:7b, model-b:3b (invalid_request)',
+          type: '/model model-b\r',
+        },
         { wait: '* model-b:3b', type: '/system Be brief.\r' },
         { wait: 'instructions: Be brief.', type: '"""one\r' },
         { wait: '. ', type: 'two"""\r' },

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/references.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
 import type { KeyViews } from '../../../access/keys/open.ts'
 import { accessFault } from '../../../calls/invoke/access.ts'
@@ -44,7 +44,7 @@ export default defineSkill({
   examples: [{ agent_id: 'watcher', skill: 'policy-check' }],
   run: async ({ agent_id, skill: id }, context: Context & AgentViews & CallViews & KeyViews) => {
     const skill = context.skills.find(each => each.id === id)
-    if (skill === undefined) throw new ShoalError('not_found', `no skill ${id}`, { param: 'skill' })
+    if (skill === undefined) throw createUnknownError('skill', id, { param: 'skill' })
     const { tenantId } = callerOf(context)
     const filter = { tenantId, agentId: agent_id, liveAt: context.now(), limit: LOOKED_AT }
     const live = await context.agents.sessions.list(filter)

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/references.ts'
 import { judgeAnswer } from '../../../../shared/success-rule.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
 import type { CallViews } from '../../../calls/invoke/call-views.ts'
@@ -53,7 +54,7 @@ export default defineOperation({
       'execute',
     )
     if (!context.skills.some(({ id }) => id === skill))
-      throw new ShoalError('not_found', `no skill ${skill}`, { param: 'skill' })
+      throw createUnknownError('skill', skill, { param: 'skill' })
     if (!hasSkillAccess(knownRoles(roles), skill))
       throw new ShoalError(
         'forbidden',

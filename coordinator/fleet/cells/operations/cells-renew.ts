@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/references.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import type { EnrolmentViews } from '../../enrolment/open.ts'
@@ -20,8 +20,7 @@ export default defineOperation({
     { cell_id },
     { cells, identity, actor }: Context & EnrolmentViews & IdentityViews,
   ) => {
-    if ((await cells.get(cell_id)) === undefined)
-      throw new ShoalError('not_found', `no cell ${cell_id}`)
+    if ((await cells.get(cell_id)) === undefined) throw createUnknownError('cell', cell_id)
     await identity.askToRenew(cell_id, actor)
     return { id: cell_id }
   },

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/references.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import type { MonitorViews } from '../../alerts/open-monitor.ts'
@@ -39,8 +39,7 @@ export default defineOperation({
     { cell_id, metric, resolution },
     { cells, monitor }: EnrolmentViews & MonitorViews,
   ) => {
-    if ((await cells.get(cell_id)) === undefined)
-      throw new ShoalError('not_found', `no cell ${cell_id}`)
+    if ((await cells.get(cell_id)) === undefined) throw createUnknownError('cell', cell_id)
     const points = await monitor.points(cell_id, metric, resolution)
     return {
       cell_id,

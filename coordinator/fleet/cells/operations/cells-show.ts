@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/references.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import type { EnrolmentViews } from '../../enrolment/open.ts'
 import { CellRef } from '../cell-field.ts'
@@ -17,7 +17,7 @@ export default defineOperation({
   output: CellDetails,
   run: async ({ cell_id }, { cells, fleet, settings }: EnrolmentViews & FleetViews) => {
     const cell = await cells.get(cell_id)
-    if (cell === undefined) throw new ShoalError('not_found', `no cell ${cell_id}`)
+    if (cell === undefined) throw createUnknownError('cell', cell_id)
     return detailsOf(cell, fleet.cell(cell_id), await settings.get(cell_id))
   },
 })

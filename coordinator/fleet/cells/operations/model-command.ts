@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { type ErrorCode, ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/references.ts'
 import type { SuccessRule } from '../../../../shared/success-rule.ts'
 import { AckState } from '../../../../shared/wire/command.ts'
 import { ModelStanding } from '../../../../shared/wire/model-standing.ts'
@@ -58,8 +59,7 @@ export const commandModel = async (
   { cells, fleet, commands, actor, signal }: Context & ControlViews & EnrolmentViews & FleetViews,
 ): Promise<ModelAnswer> => {
   const cell = await cells.get(cell_id)
-  if (cell === undefined || cell.revokedAt !== undefined)
-    throw new ShoalError('not_found', `no cell ${cell_id}`)
+  if (cell === undefined || cell.revokedAt !== undefined) throw createUnknownError('cell', cell_id)
   requireModel(fleet.cell(cell_id), cell_id, model)
   const request = {
     cellId: cell_id,

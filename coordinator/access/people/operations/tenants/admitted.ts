@@ -1,4 +1,4 @@
-import { ShoalError } from '../../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../../shared/references.ts'
 import type { Key } from '../../../../kernel/declaration/key.ts'
 
 /**
@@ -7,5 +7,5 @@ import type { Key } from '../../../../kernel/declaration/key.ts'
  */
 export const requireAdmitted = (tenantId: string, key: Key | undefined): void => {
   if (tenantId === key?.tenantId || key?.furtherTenants.includes(tenantId)) return
-  throw new ShoalError('not_found', `no tenant ${tenantId}`, { param: 'tenant_id' })
+  throw createUnknownError('tenant', tenantId, { param: 'tenant_id' })
 }

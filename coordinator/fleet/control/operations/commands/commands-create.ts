@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import { DEVICE_ID } from '../../../../../shared/ids.ts'
+import { createUnknownError } from '../../../../../shared/references.ts'
 import type { ApprovedPlan } from '../../../../../shared/wire/approved-plan.ts'
 import { MAX_TTL_SECONDS, VerbName } from '../../../../../shared/wire/command.ts'
 import { LIVE_GATE } from '../../../../../shared/wire/plan-part.ts'
@@ -64,7 +65,7 @@ export default defineOperation({
     const { cells, commands, actor, signal } = context
     const cell = await cells.get(cell_id)
     if (cell === undefined || cell.revokedAt !== undefined)
-      throw new ShoalError('not_found', `no cell ${cell_id}`)
+      throw createUnknownError('cell', cell_id)
     const device = device_id === undefined ? {} : { deviceId: device_id }
     const request = { cellId: cell_id, ...device, verb, params, mode, ttlSeconds: ttl_seconds }
     const summary =

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../../shared/references.ts'
 import { findCursorRow, NextCursor, PAGE } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { CellRef } from '../../../cells/cell-field.ts'
@@ -22,7 +22,7 @@ export default defineOperation({
   output: z.object({ commands: z.array(CommandView), next: NextCursor }),
   run: async ({ cell_id, before, limit }, { commands, cells }: ControlViews & EnrolmentViews) => {
     if (cell_id !== undefined && (await cells.get(cell_id)) === undefined)
-      throw new ShoalError('not_found', `no cell ${cell_id}`, { param: 'cell_id' })
+      throw createUnknownError('cell', cell_id, { param: 'cell_id' })
     const found = await commands.list({
       limit,
       ...(cell_id === undefined ? {} : { cellId: cell_id }),

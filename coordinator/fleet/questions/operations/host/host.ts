@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import { HOST_PROBES } from '../../../../../shared/probes/host-probes.ts'
 import type { HostProbe, ProbeShape } from '../../../../../shared/probes/probe.ts'
+import { createUnknownError } from '../../../../../shared/references.ts'
 import { HOST_DATA_MAX_BYTES, HOST_PROBE_SECONDS } from '../../../../../shared/wire/host-probe.ts'
 import { limitJson } from '../../../../kernel/declaration/bounded-json.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
@@ -53,8 +54,7 @@ const operationOf = (probe: HostProbe): Operation<Context & EnrolmentViews & Fle
       { cell_id, ...input },
       { cells, fleet, signal }: Context & EnrolmentViews & FleetViews,
     ) => {
-      if ((await cells.get(cell_id)) === undefined)
-        throw new ShoalError('not_found', `no cell ${cell_id}`)
+      if ((await cells.get(cell_id)) === undefined) throw createUnknownError('cell', cell_id)
       const answer = await askForProbe(fleet, cell_id, probe, input, signal)
       if (!data.safeParse(answer.data).success)
         throw new ShoalError('cell_unavailable', `cell ${cell_id} returned no ${probe.shape}`)

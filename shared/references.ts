@@ -1,0 +1,111 @@
+import { type ErrorDetails, ShoalError } from './errors.ts'
+
+/*
+ * How a reference, typed by a person or sent by a program, names an object, and what is said where it
+ * names none or several. A change accepts whole names and long beginnings of ids alone: once `arm-right`
+ * is gone, a repeated command for `arm` would move `arm-left`.
+ */
+
+export interface Named {
+  id: string
+  /** Name that people gave to it, if any. */
+  name?: string | undefined
+}
+
+export type Match = (object: Named, reference: string) => boolean
+
+/** Fewest characters after the kind of an id that a call which changes something accepts. */
+const MIN_PREFIX = 8
+
+/** Generated id in full: a kind and 26 characters, or 20 for a device (see `ids.ts`). */
+const GENERATED_ID = /^[a-z]+_(?:[0-9a-z]{26}|[0-9a-f]{20})$/
+
+/** Kind of an id, such as `cell_` or `gate.`, which may be left out of a beginning to read. */
+const KIND = /^[a-z]+[_.]/
+
+export const hasId: Match = ({ id }, reference) => id === reference
+
+export const hasName: Match = ({ name }, reference) => name === reference
+
+export const hasNameInAnyCase: Match = ({ name }, reference) =>
+  name?.toLowerCase() === reference.toLowerCase()
+
+export const hasNamePrefix: Match = ({ name }, reference) => name?.startsWith(reference) === true
+
+export const hasNamePrefixInAnyCase: Match = ({ name }, reference) =>
+  name?.toLowerCase().startsWith(reference.toLowerCase()) === true
+
+/** True for a generated id that begins with its kind and at least eight characters of the reference. */
+export const hasLongIdPrefix: Match = ({ id }, reference) =>
+  GENERATED_ID.test(id) &&
+  reference.length >= (KIND.exec(id)?.[0].length ?? 0) + MIN_PREFIX &&
+  id.startsWith(reference)
+
+/** True for the beginning of an id, with or without its kind. */
+export const hasIdPrefix: Match = ({ id }, reference) => {
+  const own = id.replace(KIND, '')
+  const kind = id.slice(0, id.length - own.length)
+  const given = reference.startsWith(kind) ? reference.slice(kind.length) : reference
+  return given !== '' && own.startsWith(given)
+}
+
+export const isEither =
+  (...matches: readonly Match[]): Match =>
+  (object, reference) =>
+    matches.some(isMatch => isMatch(object, reference))
+
+/** Objects that the first rule with a match finds, each id once. */
+export const matchFirst = <T extends Named>(
+  objects: readonly T[],
+  reference: string,
+  rules: readonly Match[],
+): T[] => {
+  for (const isMatch of rules) {
+    const found = objects.filter(each => isMatch(each, reference))
+    if (found.length > 0) return [...new Map(found.map(each => [each.id, each])).values()]
+  }
+  return []
+}
+
+/** Objects that an error names at most. */
+export const MAX_CANDIDATES = 10
+
+/** Names and ids of objects that may be meant. */
+export const listCandidates = (
+  found: readonly Named[],
+  whereOf?: (at: number) => string,
+): string => {
+  const shown = found.slice(0, MAX_CANDIDATES).map(({ id, name }, at) => {
+    const where = whereOf === undefined ? id : `${id} ${whereOf(at)}`
+    return name === undefined ? where : `${name} (${where})`
+  })
+  const more = found.length - shown.length
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+type Kind = 'cell' | 'device' | 'person' | 'skill' | 'tenant'
+
+/**
+ * Error for a reference that names nothing; `candidates` are those that may be meant.
+ */
+export const createUnknownError = (
+  kind: Kind,
+  reference: string,
+  { candidates = '', ...options }: ErrorDetails & { candidates?: string } = {},
+): ShoalError => {
+  const hint = candidates === '' ? '' : `; write the whole name or an id: ${candidates}`
+  return new ShoalError('not_found', `no ${kind} ${reference}${hint}`, options)
+}
+
+/** Error for a reference that names several objects, with the candidates. */
+export const createAmbiguousError = (
+  kind: Kind,
+  reference: string,
+  { count, candidates }: { count: number; candidates: string },
+  details: ErrorDetails = {},
+): ShoalError =>
+  new ShoalError(
+    'conflict',
+    `${reference} matches ${count} ${kind}s: ${candidates}; use an id`,
+    details,
+  )
