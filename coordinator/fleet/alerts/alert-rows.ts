@@ -1,12 +1,15 @@
 import type { Kysely } from 'kysely'
 import { newId } from '../../../shared/ids.ts'
+import type { RowOf } from '../../kernel/store/define-table.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { AlertRow } from './alert.table.ts'
+import { alertTable } from './alert.table.ts'
 import { type Acknowledgement, type Alert, alertOf } from './alert.ts'
 import type { Observation } from './alert-rules.ts'
 
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
+
+const toAlert = (row: RowOf<typeof alertTable>): Alert => alertOf(alertTable.read(row))
 
 /** Alerts that are raised, newest first, then the ones that were cleared last. */
 export const readAlerts = async (db: Reading, clearedLimit: number): Promise<Alert[]> => {
@@ -22,7 +25,7 @@ export const readAlerts = async (db: Reading, clearedLimit: number): Promise<Ale
     .orderBy('rule')
     .limit(clearedLimit)
     .execute()
-  return [...raised, ...cleared].map(alertOf)
+  return [...raised, ...cleared].map(toAlert)
 }
 
 /** Returns the alerts that were not raised before. */
@@ -32,28 +35,24 @@ export const raiseAlerts = async (
   now: number,
 ): Promise<Alert[]> => {
   if (observations.length === 0) return []
-  const rows = observations.map(observation => rowOf(observation, now))
+  const alerts = observations.map(observation => newAlert(observation, now))
   const inserted = await trx
     .insertInto('alerts')
-    .values(rows)
+    .values(alerts.map(alertTable.write))
     .onConflict(conflict => conflict.doNothing())
     .returning('id')
     .execute()
   const ids = new Set(inserted.map(({ id }) => id))
-  return rows.filter(({ id }) => ids.has(id)).map(alertOf)
+  return alerts.filter(({ id }) => ids.has(id)).map(alertOf)
 }
 
-const rowOf = ({ rule, cellId, part, message }: Observation, now: number): AlertRow => ({
+const newAlert = ({ rule, cellId = '', part = '', message }: Observation, now: number) => ({
   id: newId('alert', now),
   rule,
-  cell_id: cellId ?? '',
-  part: part ?? '',
+  cellId,
+  part,
   message,
-  raised_at: now,
-  cleared_at: null,
-  acknowledged_by: null,
-  acknowledged_at: null,
-  note: null,
+  raisedAt: now,
 })
 
 /** Returns the alerts that were not cleared before. */
@@ -74,7 +73,7 @@ export const clearAlerts = async (
     .where('cleared_at', 'is', null)
     .returningAll()
     .execute()
-  return rows.map(alertOf)
+  return rows.map(toAlert)
 }
 
 export const rewordAlert = async (trx: SealedTrx, id: string, message: string): Promise<void> => {
@@ -83,7 +82,7 @@ export const rewordAlert = async (trx: SealedTrx, id: string, message: string): 
 
 export const findAlert = async (db: Reading, id: string): Promise<Alert | undefined> => {
   const row = await db.selectFrom('alerts').selectAll().where('id', '=', id).executeTakeFirst()
-  return row && alertOf(row)
+  return row && toAlert(row)
 }
 
 export const setAcknowledged = async (
@@ -93,11 +92,7 @@ export const setAcknowledged = async (
 ): Promise<void> => {
   await trx
     .updateTable('alerts')
-    .set({
-      acknowledged_by: by?.by ?? null,
-      acknowledged_at: by?.at ?? null,
-      note: by?.note ?? null,
-    })
+    .set(alertTable.writeSome({ acknowledgedBy: by?.by, acknowledgedAt: by?.at, note: by?.note }))
     .where('id', '=', id)
     .execute()
 }

@@ -1,5 +1,5 @@
 import { oneOf, optional, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 import { ALERT_RULES, type AlertRule } from './alert-rules.ts'
 
 /** An alert. At most one per rule, cell and part is raised at a time. */
@@ -24,8 +24,6 @@ export const alertTable = defineTable('alerts', {
     alerts_raised: { on: ['rule', 'cell_id', 'part'], isUnique: true, where: 'cleared_at is null' },
   },
 })
-
-export type AlertRow = RowOf<typeof alertTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

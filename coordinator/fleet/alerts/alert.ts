@@ -1,9 +1,12 @@
-import { type AlertRow, alertTable } from './alert.table.ts'
-import { ALERT_RULES, type AlertLevel, type AlertRule } from './alert-rules.ts'
+import type { EntityOf } from '../../kernel/store/define-table.ts'
+import type { alertTable } from './alert.table.ts'
+import { ALERT_RULES, type AlertLevel } from './alert-rules.ts'
 
-export interface Alert {
-  id: string
-  rule: AlertRule
+type Stored = EntityOf<typeof alertTable>
+
+/** An alert as its row has it, with what its rule says and nothing in place of empty texts. */
+export interface Alert
+  extends Omit<Stored, 'cellId' | 'part' | 'acknowledgedBy' | 'acknowledgedAt' | 'note'> {
   level: AlertLevel
   /** Undefined when it is about the whole fleet or the coordinator itself. */
   cellId: string | undefined
@@ -12,10 +15,6 @@ export interface Alert {
    * is not about one of them.
    */
   part: string | undefined
-  message: string
-  /** Unix milliseconds. */
-  raisedAt: number
-  clearedAt: number | undefined
   /** Somebody looks after it. */
   acknowledged: Acknowledgement | undefined
 }
@@ -32,8 +31,8 @@ export interface Acknowledgement {
 export const isRaised = ({ clearedAt }: Pick<Alert, 'clearedAt'>): boolean =>
   clearedAt === undefined
 
-export const alertOf = (row: AlertRow): Alert => {
-  const { acknowledgedBy: by, acknowledgedAt: at = 0, note = '', ...alert } = alertTable.read(row)
+export const alertOf = (stored: Stored): Alert => {
+  const { acknowledgedBy: by, acknowledgedAt: at = 0, note = '', ...alert } = stored
   return {
     ...alert,
     level: ALERT_RULES[alert.rule].level,

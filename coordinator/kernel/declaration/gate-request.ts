@@ -48,13 +48,13 @@ export interface GateRequest {
   evidence: unknown
   state: RequestState
   /** Reason for the end of the request, in plain words. */
-  reason: string | undefined
+  reason?: string | undefined
   createdAt: number
   /** Unix time at which a pending request expires. */
   expiresAt: number
-  approvedAt: number | undefined
+  approvedAt?: number | undefined
   /** Unix time at which an approval expires. */
-  approvalExpiresAt: number | undefined
-  consumedAt: number | undefined
+  approvalExpiresAt?: number | undefined
+  consumedAt?: number | undefined
   votes: readonly Vote[]
 }

@@ -32,12 +32,15 @@ export const KeySpec = z.strictObject({
 })
 export type KeySpec = z.input<typeof KeySpec>
 
-export interface Key extends z.output<typeof KeySpec> {
+export interface Key extends Omit<z.output<typeof KeySpec>, 'strict' | 'expiresAt'> {
   id: string
+  /** True for a key whose inference requests are refused for fields that nobody reads. */
+  strict?: boolean | undefined
   /** Unix time in milliseconds, like all times here. */
   createdAt: number
-  revokedAt?: number
-  lastUsedAt?: number
+  expiresAt?: number | undefined
+  revokedAt?: number | undefined
+  lastUsedAt?: number | undefined
   /** Beginning of the digest of the presented secret; set only for a presented key. */
   secretId?: string
   /** Unix time since which its person or home tenant is disabled; set only for a presented key. */

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 
 /** Kind of a column in both engines; see `ddl.ts`. Integers have 64 bits. */
@@ -107,6 +108,10 @@ export const coded = <Value>(codec: z.ZodType<Value, string>): Column<string, Va
 /** JSON text of any shape. */
 export const anyJson = (): Column<string, unknown> =>
   column('text', stored => parseJson(readText(stored)), JSON.stringify)
+
+/** JSON text of any shape in canonical form, of which hashes are taken. */
+export const canonical = (): Column<string, unknown> =>
+  column('text', stored => parseJson(readText(stored)), canonicalJson)
 
 const readJson = <S extends z.ZodType>(schema: S, stored: string): z.output<S> =>
   check(schema, parseJson(stored))

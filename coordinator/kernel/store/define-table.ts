@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { AnyColumn } from './columns.ts'
+import type { TableMigrations } from './store-migration.ts'
 
 export type Columns = Readonly<Record<string, AnyColumn>>
 
@@ -15,12 +16,36 @@ type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
 export type Field<Name extends string> = Camel<Name extends `${infer Head}_json` ? Head : Name>
 
 type Row<C extends Columns> = { -readonly [N in keyof C]: Stored<C[N]> }
-type Entity<C extends Columns> = { -readonly [N in keyof C & string as Field<N>]: Value<C[N]> }
+type Names<C extends Columns> = keyof C & string
+type Nullable<C extends Columns> = {
+  [N in Names<C>]: null extends Stored<C[N]> ? (undefined extends Value<C[N]> ? N : never) : never
+}[Names<C>]
+type Defaulted<C extends Columns> = {
+  [N in Names<C>]: C[N]['hasDefault'] extends true ? N : never
+}[Names<C>]
+type Fields<C extends Columns, N extends Names<C>> = {
+  -readonly [M in N as Field<M>]: Value<C[M]>
+}
+/** One object type in place of an intersection. */
+type Flat<T> = { [N in keyof T]: T[N] }
+/** What may be null may be left out. */
+type Entity<C extends Columns> = Flat<
+  Fields<C, Exclude<Names<C>, Nullable<C>>> & Partial<Fields<C, Nullable<C>>>
+>
+type NewEntity<C extends Columns> = Flat<
+  Fields<C, Exclude<Names<C>, Nullable<C> | Defaulted<C>>> &
+    Partial<Fields<C, Nullable<C> | Defaulted<C>>>
+>
+type NewRow<C extends Columns> = Flat<
+  Omit<Row<C>, Defaulted<C>> & Partial<Pick<Row<C>, Defaulted<C>>>
+>
 
 /** Row as a query returns it, with the names of the database. */
 export type RowOf<T extends { columns: Columns }> = Row<T['columns']>
 /** Row as code uses it. */
 export type EntityOf<T extends { columns: Columns }> = Entity<T['columns']>
+/** Entity before it is stored: it may leave out fields whose column has a default, too. */
+export type NewEntityOf<T extends { columns: Columns }> = NewEntity<T['columns']>
 /** Table as the query builder sees it: an INSERT may leave out columns with a default. */
 export type TableOf<T extends { columns: Columns }> = {
   -readonly [N in keyof T['columns']]: T['columns'][N]['hasDefault'] extends true
@@ -46,6 +71,8 @@ interface Options<Name extends string> {
   database?: 'ledger' | 'records'
   /** Rows that belong to processes and connections, which `store copy` leaves out. */
   isLive?: boolean
+  /** Steps of the schema by name, after those in `migrations.ts` and `record-migrations.ts`. */
+  migrations?: TableMigrations
 }
 
 /** Facts about a table besides the types of its columns. */
@@ -57,6 +84,7 @@ export interface TableDefinition {
   readonly unique: readonly (readonly string[])[]
   readonly indexes: Readonly<Record<string, Index<string>>>
   readonly isLive: boolean
+  readonly migrations: TableMigrations
 }
 
 export interface Table<C extends Columns> extends TableDefinition {
@@ -66,7 +94,8 @@ export interface Table<C extends Columns> extends TableDefinition {
   read(row: Row<C>): Entity<C>
   /** Reads the columns that a query has selected. */
   readSome<R extends Partial<Row<C>>>(row: R): Entity<Pick<C, keyof R & keyof C>>
-  write(entity: Entity<C>): Row<C>
+  /** Leaves out a column with a default whose field is left out. */
+  write(entity: NewEntity<C>): NewRow<C>
   /** Writes the given fields, for an UPDATE. */
   writeSome<E extends Partial<Entity<C>>>(fields: E): Partial<Row<C>>
 }
@@ -91,6 +120,7 @@ export const defineTable = <const C extends Columns>(
     indexes = {},
     database = 'ledger',
     isLive = false,
+    migrations = {},
   }: Options<keyof C & string> & { columns: C },
 ): Table<C> => {
   const compiled = Object.entries<AnyColumn>(columns).map(
@@ -112,13 +142,14 @@ export const defineTable = <const C extends Columns>(
       ]),
     ),
     isLive,
+    migrations,
     read: row => read(row, compiled) as Entity<C>,
     readSome: row =>
       read(
         row,
         pick(({ name }) => name in row),
       ) as never,
-    write: entity => writeColumns(entity, compiled) as Row<C>,
+    write: entity => writeColumns(entity, compiled) as NewRow<C>,
     writeSome: fields =>
       writeColumns(
         fields,
@@ -154,7 +185,8 @@ const readColumns = (
 
 const writeColumns = (fields: Values, columns: readonly CompiledColumn[]): Values => {
   const row: Record<string, unknown> = {}
-  for (const { name, field, column } of columns) row[name] = column.write(fields[field])
+  for (const { name, field, column } of columns)
+    if (!column.hasDefault || field in fields) row[name] = column.write(fields[field])
   return row
 }
 

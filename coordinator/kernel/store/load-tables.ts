@@ -1,29 +1,83 @@
-import { globSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Kysely, sql } from 'kysely'
 import { importFiles } from '../../../shared/import-files.ts'
 import type { TableDefinition } from './define-table.ts'
+import type { StoreMigration } from './store-migration.ts'
 
 const AREAS = join(import.meta.dirname, '../..')
 
 /** File pattern of the tables, in the folder of their domain. */
 const PLACES = '*/*/*.table.ts'
 
+/** The text by which a file of a table shows that it declares migrations. */
+const DECLARES_MIGRATIONS = /^ {2}migrations: \{$/m
+
 /**
  * Every table of the coordinator, each after those that it references. Throws when two have one
  * name, or when a file has no table.
  */
-export const loadTables = async (): Promise<readonly TableDefinition[]> => {
-  const files = globSync(PLACES, { cwd: AREAS }).toSorted()
-  const exported = await importFiles<Record<string, unknown>>(files.map(file => join(AREAS, file)))
+export const loadTables = async (areas = AREAS): Promise<readonly TableDefinition[]> =>
+  sortByReferences(await importTables(listFiles(areas)))
+
+/**
+ * Migrations that tables declare, by database. Imports only the files that have any: a command that
+ * opens the store would otherwise spend 0.1 s of CPU on all tables.
+ */
+export const loadTableMigrations = async (
+  areas = AREAS,
+): Promise<Record<TableDefinition['database'], Record<string, StoreMigration>>> => {
+  const files = listFiles(areas).filter(file =>
+    DECLARES_MIGRATIONS.test(readFileSync(file, 'utf8')),
+  )
+  const tables = files.length === 0 ? [] : await importTables(files)
+  return { ledger: migrationsOf(tables, 'ledger'), records: migrationsOf(tables, 'records') }
+}
+
+const migrationsOf = (
+  tables: readonly TableDefinition[],
+  database: TableDefinition['database'],
+): Record<string, StoreMigration> => {
+  const own = tables.filter(table => table.database === database)
+  const steps = own.flatMap(({ migrations }) => Object.entries(migrations))
+  requireUnique(
+    'migration',
+    steps.map(([name]) => name),
+  )
+  return Object.fromEntries(
+    steps.map(([name, { statements, compatibleFrom }]) => [
+      name,
+      { compatibleFrom, up: db => runStatements(db, statements) },
+    ]),
+  )
+}
+
+const runStatements = async (db: Kysely<unknown>, statements: readonly string[]): Promise<void> => {
+  for (const statement of statements) await sql.raw(statement).execute(db)
+}
+
+const listFiles = (areas: string): string[] =>
+  globSync(PLACES, { cwd: areas })
+    .toSorted()
+    .map(file => join(areas, file))
+
+const importTables = async (files: readonly string[]): Promise<TableDefinition[]> => {
+  const exported = await importFiles<Record<string, unknown>>(files)
   const tables = exported.flatMap((each, at) => {
     const found = Object.values(each).filter(isTable)
     if (found.length === 0) throw new TypeError(`${files[at]} exports no table`)
     return found
   })
-  const names = tables.map(({ name }) => name)
+  requireUnique(
+    'table',
+    tables.map(({ name }) => name),
+  )
+  return tables
+}
+
+const requireUnique = (what: string, names: readonly string[]): void => {
   const twice = names.find((name, at) => names.indexOf(name) !== at)
-  if (twice !== undefined) throw new TypeError(`table ${twice} is declared twice`)
-  return sortByReferences(tables)
+  if (twice !== undefined) throw new TypeError(`${what} ${twice} is declared twice`)
 }
 
 const isTable = (value: unknown): value is TableDefinition =>

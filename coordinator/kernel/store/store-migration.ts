@@ -17,6 +17,17 @@ export interface StoreMigration extends Migration {
   isContraction?: true
 }
 
+/** A step of the schema that is declared beside the table that it changes. */
+export interface TableMigration {
+  /** SQL that both engines accept, as it was on its day: a released step never changes. */
+  statements: readonly string[]
+  /** Like that of `StoreMigration`. */
+  compatibleFrom: string
+}
+
+/** Migrations by name, `0134_key_note`; names are unique in the database, and give the order. */
+export type TableMigrations = Readonly<Record<string, TableMigration>>
+
 const versions = new Intl.Collator('en', { numeric: true })
 
 /** True for a version before another one, both `major.minor.patch`. */

@@ -8,6 +8,7 @@ import type {
   StoreEngine,
 } from './engine.ts'
 import type { SealedTransaction } from './lanes.ts'
+import { loadTableMigrations } from './load-tables.ts'
 import { ledgerMigrations } from './migrations.ts'
 import type { StorePlace } from './place.ts'
 import { recordMigrations } from './record-migrations.ts'
@@ -60,13 +61,14 @@ export const openStore = async (
   { pollMilliseconds = 500, hooks = {}, observers = {}, ...options }: StoreOptions = {},
 ): Promise<Store> => {
   const engine = await engineOf(place, options)
+  const declared = await loadTableMigrations()
   const ledger = await engine
     .open<LedgerTables>({
       ...options,
       observer: observers.ledger,
       name: 'ledger',
       survives: 'power_loss',
-      migrations: ledgerMigrations(engine.schema),
+      migrations: { ...ledgerMigrations(engine.schema), ...declared.ledger },
       refusal: async trx => {
         const reason = await readTrouble(trx)
         return reason === undefined ? undefined : refusalFor(reason)
@@ -82,7 +84,7 @@ export const openStore = async (
       observer: observers.records,
       name: 'records',
       survives: 'process_end',
-      migrations: recordMigrations,
+      migrations: { ...recordMigrations, ...declared.records },
     })
     .catch(async error => {
       await ledger.close()

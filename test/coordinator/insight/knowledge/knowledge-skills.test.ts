@@ -6,14 +6,10 @@ const NOW = 1_800_000_000_000
 const alert = alertOf({
   id: 'alert_1',
   rule: 'cell_lost',
-  cell_id: '',
+  cellId: '',
   part: '',
   message: 'cell_x is silent',
-  raised_at: NOW - 60_000,
-  cleared_at: null,
-  acknowledged_by: null,
-  acknowledged_at: null,
-  note: null,
+  raisedAt: NOW - 60_000,
 })
 const { call, demo } = await governanceScene(t, { now: () => NOW, alerts: [alert] })
 const run = (skill: string, input: object, key = demo.operator) =>

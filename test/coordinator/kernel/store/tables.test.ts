@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
@@ -18,7 +20,11 @@ import {
   type TableDefinition,
 } from '../../../../coordinator/kernel/store/define-table.ts'
 import type { StoreEngine } from '../../../../coordinator/kernel/store/engine.ts'
-import { loadTables } from '../../../../coordinator/kernel/store/load-tables.ts'
+import {
+  loadTableMigrations,
+  loadTables,
+} from '../../../../coordinator/kernel/store/load-tables.ts'
+import { ledgerMigrations } from '../../../../coordinator/kernel/store/migrations.ts'
 import type { StorePlace } from '../../../../coordinator/kernel/store/place.ts'
 import { postgresEngine } from '../../../../coordinator/kernel/store/postgres/postgres-engine.ts'
 import { sqliteEngine } from '../../../../coordinator/kernel/store/sqlite/sqlite-engine.ts'
@@ -80,6 +86,12 @@ t.test('a row is read with the names and types of the code, and written back the
     ended_at: null,
   })
   t.strictSame(robots.readSome({ id: 'r1', ended_at: 7 }), { id: 'r1', endedAt: 7 })
+})
+
+t.test('a new row may leave out what may be null and what has a default', async t => {
+  const { ended_at: _, plan_json: __, speed_le_100: ___, ...stored } = row
+  const { endedAt: _e, plan: _p, speedLe100: _s, ...robot } = robots.read(row)
+  t.strictSame(robots.write(robot), { ...stored, plan_json: null, ended_at: null })
 })
 
 t.test(
@@ -219,4 +231,99 @@ t.test('every table matches its definition: PostgreSQL', { skip: postgresMissing
     await defined(engine, 'postgres', readPostgres),
     await migrated(await createDatabase(t), readPostgres),
   )
+})
+
+const STORE = join(import.meta.dirname, '../../../../coordinator/kernel/store')
+
+/** A folder of areas with one table, which is declared with the migrations that make it. */
+const declareTable = async (t: Test, files = ['robot']): Promise<string> => {
+  const areas = await temporaryFolder(t)
+  mkdirSync(join(areas, 'area', 'domain'), { recursive: true })
+  for (const file of files)
+    writeFileSync(
+      join(areas, 'area', 'domain', `${file}.table.ts`),
+      `
+import { optional, text, withDefault } from '${STORE}/columns.ts'
+import { defineTable } from '${STORE}/define-table.ts'
+
+export const ${file}Table = defineTable('${file}s', {
+  columns: { id: text(), note: optional(text()), kind: withDefault(text(), 'rover') },
+  key: ['id'],
+  migrations: {
+    '0200_robots': {
+      statements: ['create table robots (id text primary key not null)'],
+      compatibleFrom: '0.1.0',
+    },
+    '0201_robot_note': {
+      statements: [
+        'alter table robots add column note text',
+        "alter table robots add column kind text default 'rover' not null",
+      ],
+      compatibleFrom: '0.1.0',
+    },
+  },
+})
+`,
+    )
+  return areas
+}
+
+/** Opens a ledger that knows the table of a folder, and one that was made from its definition. */
+const testDeclared = async (
+  t: Test,
+  open: (t: Test) => Promise<StoreEngine>,
+  name: EngineName,
+  read: (db: Reader) => Promise<Schema>,
+): Promise<void> => {
+  const areas = await declareTable(t)
+  const definition = { name: 'ledger', survives: 'process_end' } as const
+  const engine = await open(t)
+  const ledger = await engine.open<AnyTables>({
+    ...definition,
+    migrations: {
+      ...ledgerMigrations(engine.schema),
+      ...(await loadTableMigrations(areas)).ledger,
+    },
+  })
+  const other = await open(t)
+  const made = await other.open<AnyTables>({ ...definition, migrations: {} })
+  t.teardown(async () => {
+    for (const each of [ledger, engine, made, other]) await each.close()
+  })
+  const [table] = await loadTables(areas)
+  await made.sealed.write(async trx => {
+    for (const statement of ddlOf(table as TableDefinition, name))
+      await sql.raw(statement).execute(trx)
+  })
+  const { robots: lines } = await read(ledger.read)
+  t.match(lines, [/./])
+  t.strictSame(lines, (await read(made.read)).robots, 'the steps make what is declared')
+  await ledger.free.write(trx => trx.insertInto('robots').values({ id: 'r1' }).execute())
+  t.strictSame(await ledger.read.selectFrom('robots').selectAll().execute(), [
+    { id: 'r1', note: null, kind: 'rover' },
+  ])
+}
+
+t.test('a table and its new columns need no other file: SQLite', async t => {
+  const open = async (t: Test) => sqliteEngine(await temporaryFolder(t), {})
+  await testDeclared(t, open, 'sqlite', readSqlite)
+})
+
+t.test(
+  'a table and its new columns need no other file: PostgreSQL',
+  { skip: postgresMissing },
+  async t => {
+    const open = async (t: Test) => postgresEngine(await createDatabase(t), {})
+    await testDeclared(t, open, 'postgres', readPostgres)
+  },
+)
+
+t.test('the migrations of all tables are found, and two of one name are refused', async t => {
+  const declared = (await loadTables()).flatMap(({ migrations }) => Object.keys(migrations))
+  const { ledger, records } = await loadTableMigrations()
+  t.strictSame(Object.keys({ ...ledger, ...records }).toSorted(), declared.toSorted())
+  const areas = await declareTable(t, ['robot', 'rover'])
+  await t.rejects(loadTableMigrations(areas), {
+    message: 'migration 0200_robots is declared twice',
+  })
 })
