@@ -10,7 +10,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createKeyRow } from '../coordinator/access/keys/key.ts'
+import { keyTable } from '../coordinator/access/keys/key.table.ts'
+import { newKey } from '../coordinator/access/keys/key.ts'
 import { Keys } from '../coordinator/access/keys/keys.ts'
 import { KEY_PREFIX, newSecret } from '../coordinator/access/keys/secret.ts'
 import { createPerson } from '../coordinator/access/people/people.ts'
@@ -81,7 +82,9 @@ const fillStore = async (folder: string, count: number): Promise<string[]> => {
     await store.ledger.sealed.write(async trx => {
       for (let n = done; n < Math.min(count, done + BATCH * 40); n += BATCH) {
         const made = Array.from({ length: Math.min(BATCH, count - n) }, () => newSecret(KEY_PREFIX))
-        const rows = made.map(({ id, digest }) => createKeyRow(id, digest, SPEC, Date.now()))
+        const rows = made.map(({ id, digest }) =>
+          keyTable.write(newKey(id, digest, SPEC, Date.now())),
+        )
         await trx.insertInto('keys').values(rows).execute()
         for (const [at, { text }] of made.entries()) if ((n + at) % every === 0) secrets.push(text)
       }

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Key } from '../../kernel/declaration/key.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import { keyTable } from './key.table.ts'
 import { actsFor, isLive, isOperator, toKey } from './key.ts'
 
 /** A person who may approve requests of others, with the roles of one of their keys. */
@@ -28,7 +29,7 @@ export const listApprovers = async (
     .where('tenants.disabled_at', 'is', null)
     .execute()
   return rows
-    .map(toKey)
+    .map(row => toKey(keyTable.read(row)))
     .filter(key => isApprover(key) && isLive(key, now) && actsFor(key, tenantId))
     .map(({ personId, roles }) => ({ personId, roles }))
 }

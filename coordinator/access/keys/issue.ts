@@ -4,8 +4,8 @@ import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { type Key, KeySpec } from '../../kernel/declaration/key.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
-import type { KeyRow } from './key.table.ts'
-import { createKeyRow, toKey } from './key.ts'
+import { keyTable } from './key.table.ts'
+import { newKey, toKey } from './key.ts'
 import { KEY_PREFIX, newSecret } from './secret.ts'
 
 export interface IssuedKey {
@@ -30,12 +30,12 @@ export const addKey = async (
   if ((spec.expiresAt ?? Infinity) <= now)
     throw new ShoalError('invalid_request', 'the end of the key is past', { param: 'expiresAt' })
   const { id, text, digest } = newSecret(KEY_PREFIX)
-  const row = createKeyRow(id, digest, spec, now)
-  await trx.insertInto('keys').values(row).execute()
+  const key = newKey(id, digest, spec, now)
+  await trx.insertInto('keys').values(keyTable.write(key)).execute()
   const { tier, roles, kind, label, personId, furtherTenants, strict } = spec
   const details = { tier, roles, kind, label, personId, furtherTenants, ...(strict && { strict }) }
-  await recordKey(trx, row, { ...by, at: now, action: 'key.create' }, details)
-  return { key: toKey(row), secret: text }
+  await recordKey(trx, key, { ...by, at: now, action: 'key.create' }, details)
+  return { key: toKey(key), secret: text }
 }
 
 const parseKeySpec = (input: KeySpec) => {
@@ -78,15 +78,15 @@ const requireTenant = async (trx: SealedTrx, id: string, param: string): Promise
 /** Completes every change of a key: other processes forget it, and the audit records it. */
 export const recordKey = async (
   trx: SealedTrx,
-  row: Pick<KeyRow, 'id' | 'tenant_id'>,
+  { id, tenantId }: Pick<Key, 'id' | 'tenantId'>,
   entry: Actor & { at: number; action: string },
   details: Record<string, unknown> = {},
 ): Promise<void> => {
   await bumpRevision(trx, 'keys')
   await appendAudit(trx, {
     ...entry,
-    tenant: row.tenant_id,
-    subject: row.id,
+    tenant: tenantId,
+    subject: id,
     outcome: 'done',
     details,
   })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { TIER_NAMES } from '../../../shared/catalogue.ts'
 import { KEY_KINDS, ROLES } from '../../kernel/declaration/key.ts'
 import { flag, json, oneOf, optional, reference, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 export const keyTable = defineTable('keys', {
   columns: {
@@ -31,7 +31,8 @@ export const keyTable = defineTable('keys', {
   },
 })
 
-export type KeyRow = RowOf<typeof keyTable>
+/** A key with the digests of its secrets, as the store has it. */
+export type StoredKey = EntityOf<typeof keyTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

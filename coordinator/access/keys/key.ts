@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Key, type KeySpec, OPERATOR_ROLES } from '../../kernel/declaration/key.ts'
-import { type KeyRow, keyTable } from './key.table.ts'
+import type { StoredKey } from './key.table.ts'
 
 export const isOperator = ({ roles }: Pick<Key, 'roles'>): boolean =>
   roles.some(role => (OPERATOR_ROLES as readonly string[]).includes(role))
@@ -38,38 +38,11 @@ export const createKeyEndedError = (): ShoalError =>
   new ShoalError('auth_required', 'the key is not valid any more')
 
 /** Public part of a key; its secret is not stored. */
-export const toKey = (row: KeyRow): Key => {
-  const { digest: _, previousDigest: __, strict, ...stored } = keyTable.read(row)
-  const { expiresAt, revokedAt, lastUsedAt, ...key } = stored
-  return {
-    ...key,
-    ...(strict && { strict }),
-    ...(expiresAt !== undefined && { expiresAt }),
-    ...(revokedAt !== undefined && { revokedAt }),
-    ...(lastUsedAt !== undefined && { lastUsedAt }),
-  }
-}
+export const toKey = ({ digest: _, previousDigest: __, ...key }: StoredKey): Key => key
 
-export const createKeyRow = (
+export const newKey = (
   id: string,
   digest: string,
-  spec: z.output<typeof KeySpec>,
+  { strict, ...spec }: z.output<typeof KeySpec>,
   now: number,
-): KeyRow =>
-  keyTable.write({
-    id,
-    digest,
-    previousDigest: undefined,
-    tenantId: spec.tenantId,
-    furtherTenants: spec.furtherTenants,
-    personId: spec.personId,
-    tier: spec.tier,
-    roles: spec.roles,
-    kind: spec.kind,
-    label: spec.label,
-    createdAt: now,
-    expiresAt: spec.expiresAt,
-    revokedAt: undefined,
-    lastUsedAt: undefined,
-    strict: spec.strict || undefined,
-  })
+): StoredKey => ({ ...spec, id, digest, createdAt: now, strict: strict || undefined })

@@ -10,9 +10,15 @@ import { enablePerson, type Person } from '../people/people.ts'
 import { addTenant, enableTenant, type Tenant } from '../people/tenants.ts'
 import { type Approver, listApprovers } from './approvers.ts'
 import { addKey, type IssuedKey, recordKey } from './issue.ts'
-import type { KeyRow } from './key.table.ts'
+import { keyTable, type StoredKey } from './key.table.ts'
 import { isLive, toKey } from './key.ts'
-import { type KeyPage, readKeyRow, readKeyRows, requireKeyRow, requireLasting } from './key-rows.ts'
+import {
+  type KeyPage,
+  readStoredKey,
+  readStoredKeys,
+  requireLasting,
+  requireStoredKey,
+} from './key-rows.ts'
 import { OpenAnswers, type OpenAnswersParts } from './open-answers.ts'
 import { KEY_PREFIX, newSecret, parseSecret } from './secret.ts'
 import { readShownKeys } from './shown-keys.ts'
@@ -109,9 +115,9 @@ export class Keys {
    */
   async rotate(id: string, scope: Scope, by: Actor): Promise<IssuedKey> {
     const { text, digest } = newSecret(KEY_PREFIX, id)
-    const key = await this.#change(id, scope, { ...by, action: 'key.rotate' }, row => {
-      requireLasting(row, this.#now())
-      return { digest, previous_digest: row.digest }
+    const key = await this.#change(id, scope, { ...by, action: 'key.rotate' }, key => {
+      requireLasting(key, this.#now())
+      return { digest, previousDigest: key.digest }
     })
     return { key, secret: text }
   }
@@ -119,22 +125,22 @@ export class Keys {
   /** Ends the secret that the last rotation superseded. */
   retire(id: string, scope: Scope, by: Actor): Promise<Key> {
     return this.#change(id, scope, { ...by, action: 'key.retire' }, () => ({
-      previous_digest: null,
+      previousDigest: undefined,
     }))
   }
 
   /** Takes effect as `revoke` does. Throws `conflict` as `rotate` does. */
   setTier(id: string, tier: TierName, scope: Scope, by: Actor): Promise<Key> {
-    return this.#change(id, scope, { ...by, action: 'key.tier', details: { tier } }, row => {
-      requireLasting(row, this.#now())
+    return this.#change(id, scope, { ...by, action: 'key.tier', details: { tier } }, key => {
+      requireLasting(key, this.#now())
       return { tier }
     })
   }
 
   /** Takes effect in this process when it resolves, and within a second in others. */
   async revoke(id: string, scope: Scope, by: Actor): Promise<Key> {
-    const key = await this.#change(id, scope, { ...by, action: 'key.revoke' }, row => ({
-      revoked_at: row.revoked_at ?? this.#now(),
+    const key = await this.#change(id, scope, { ...by, action: 'key.revoke' }, key => ({
+      revokedAt: key.revokedAt ?? this.#now(),
     }))
     this.revocations.notify()
     return key
@@ -155,11 +161,11 @@ export class Keys {
     const founded = await this.#ledger.sealed.write(async trx => {
       const at = this.#now()
       const tenant = await addTenant(trx, wanted, by, at)
-      const row = await requireKeyRow(trx, id, 'all')
-      const further_tenants_json = JSON.stringify([...toKey(row).furtherTenants, tenant.id])
-      await trx.updateTable('keys').set({ further_tenants_json }).where('id', '=', id).execute()
+      const key = await requireStoredKey(trx, id, 'all')
+      const furtherTenants = [...key.furtherTenants, tenant.id]
+      await writeKey(trx, id, { furtherTenants })
       const entry = { ...by, at, action: 'key.admit' }
-      await recordKey(trx, row, entry, { tenant: tenant.id })
+      await recordKey(trx, key, entry, { tenant: tenant.id })
       return tenant
     })
     this.#forget(id)
@@ -167,8 +173,8 @@ export class Keys {
   }
 
   async get(id: string, scope: Scope): Promise<Key | undefined> {
-    const row = await readKeyRow(this.#ledger.read, id, scope)
-    return row && toKey(row)
+    const key = await readStoredKey(this.#ledger.read, id, scope)
+    return key && toKey(key)
   }
 
   /** Returns the key as if it were presented now; undefined when it would be refused. */
@@ -179,7 +185,7 @@ export class Keys {
 
   /** Lists keys: by id with a page, otherwise oldest first. */
   async list(scope: Scope, page?: KeyPage): Promise<Key[]> {
-    return (await readKeyRows(this.#ledger.read, scope, page)).map(toKey)
+    return (await readStoredKeys(this.#ledger.read, scope, page)).map(toKey)
   }
 
   /** Lists the people who may approve requests of a tenant now, once for each of their keys. */
@@ -225,13 +231,13 @@ export class Keys {
     id: string,
     scope: Scope,
     { details, ...entry }: Actor & { action: string; details?: Record<string, unknown> },
-    values: (row: KeyRow) => Partial<KeyRow>,
+    change: (key: StoredKey) => Partial<StoredKey>,
   ): Promise<Key> {
     const key = await this.#ledger.sealed.write(async trx => {
-      const row = await requireKeyRow(trx, id, scope)
-      const next = values(row)
-      const changed = { ...row, ...next }
-      await trx.updateTable('keys').set(next).where('id', '=', id).execute()
+      const stored = await requireStoredKey(trx, id, scope)
+      const fields = change(stored)
+      const changed = { ...stored, ...fields }
+      await writeKey(trx, id, fields)
       await recordKey(trx, changed, { ...entry, at: this.#now() }, details)
       return toKey(changed)
     })
@@ -245,4 +251,8 @@ export class Keys {
     this.#forgetAll()
     return changed
   }
+}
+
+const writeKey = async (trx: SealedTrx, id: string, fields: Partial<StoredKey>): Promise<void> => {
+  await trx.updateTable('keys').set(keyTable.writeSome(fields)).where('id', '=', id).execute()
 }

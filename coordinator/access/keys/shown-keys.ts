@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Key } from '../../kernel/declaration/key.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
+import { keyTable } from './key.table.ts'
 import { toKey } from './key.ts'
 
 /** A key under each of its current secrets; `digest` is SHA-256, hexadecimal. */
@@ -33,7 +34,7 @@ export const readShownKeys = async (
     .select(['tenants.disabled_at as tenant_disabled_at'])
     .where('keys.id', 'in', ids)
     .execute()
-  const keys = rows.map(row => ({ row, key: toKey(row) }))
+  const keys = rows.map(row => ({ row, key: toKey(keyTable.read(row)) }))
   const disabled = await disabledAmong(
     db,
     keys.flatMap(({ key }) => key.furtherTenants),

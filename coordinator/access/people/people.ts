@@ -6,17 +6,9 @@ import { breaksConstraint } from '../../kernel/store/faults.ts'
 import { isInScope, type Scope } from '../../kernel/store/scope.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import { enableRow } from './enabling.ts'
-import type { PersonRow } from './person.table.ts'
+import { type Person, personTable } from './person.table.ts'
 
-/** Somebody who can be held to account. */
-export interface Person {
-  id: string
-  tenantId: string
-  name: string
-  createdAt: number
-  /** Time at which the person's keys were disabled; absent while they are valid. */
-  disabledAt?: number
-}
+export type { Person } from './person.table.ts'
 
 export interface NewPerson {
   id?: string
@@ -42,10 +34,9 @@ export const addPerson = async (
   by: Actor,
   now: number,
 ): Promise<Person> => {
-  const created = { created_at: now, disabled_at: null }
-  const row: PersonRow = { id, tenant_id: tenantId, name, ...created }
+  const person: Person = { id, tenantId, name, createdAt: now }
   try {
-    await trx.insertInto('persons').values(row).execute()
+    await trx.insertInto('persons').values(personTable.write(person)).execute()
   } catch (error) {
     if (!breaksConstraint(error)) throw error
     throw new ShoalError('conflict', `person ${id} exists, or tenant ${tenantId} does not`)
@@ -58,7 +49,7 @@ export const addPerson = async (
     subject: id,
     outcome: 'done',
   })
-  return personOf(row)
+  return person
 }
 
 /**
@@ -73,8 +64,9 @@ export const enablePerson = async (
 ): Promise<Person> => {
   const row = await trx.selectFrom('persons').selectAll().where('id', '=', id).executeTakeFirst()
   if (row === undefined || !isInScope(scope, row.tenant_id)) throw createUnknownError('person', id)
-  const person = { table: 'persons', what: 'person', row, tenantId: row.tenant_id } as const
-  return personOf(await enableRow(trx, person, state, by))
+  const person = personTable.read(row)
+  const switched = { table: 'persons', what: 'person', tenantId: person.tenantId } as const
+  return { ...person, disabledAt: await enableRow(trx, { ...switched, ...person }, state, by) }
 }
 
 export const getPerson = async (
@@ -87,7 +79,7 @@ export const getPerson = async (
     .selectAll()
     .where('id', '=', id)
     .executeTakeFirst()
-  return row && isInScope(scope, row.tenant_id) ? personOf(row) : undefined
+  return row && isInScope(scope, row.tenant_id) ? personTable.read(row) : undefined
 }
 
 /**
@@ -129,13 +121,5 @@ export const readNames = async (
 export const listPeople = async (ledger: Ledger, scope: Scope): Promise<Person[]> => {
   let query = ledger.read.selectFrom('persons').selectAll().orderBy('id')
   if (scope !== 'all') query = query.where('tenant_id', '=', scope.tenantId)
-  return (await query.execute()).map(personOf)
+  return (await query.execute()).map(personTable.read)
 }
-
-const personOf = (row: PersonRow): Person => ({
-  id: row.id,
-  tenantId: row.tenant_id,
-  name: row.name,
-  createdAt: row.created_at,
-  ...(row.disabled_at === null ? {} : { disabledAt: row.disabled_at }),
-})

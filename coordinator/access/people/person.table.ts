@@ -1,5 +1,5 @@
 import { optional, reference, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 export const personTable = defineTable('persons', {
   columns: {
@@ -16,7 +16,8 @@ export const personTable = defineTable('persons', {
   },
 })
 
-export type PersonRow = RowOf<typeof personTable>
+/** Somebody who can be held to account. */
+export type Person = EntityOf<typeof personTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,5 +1,5 @@
 import { optional, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 export const tenantTable = defineTable('tenants', {
   columns: {
@@ -12,7 +12,7 @@ export const tenantTable = defineTable('tenants', {
   key: ['id'],
 })
 
-export type TenantRow = RowOf<typeof tenantTable>
+export type Tenant = EntityOf<typeof tenantTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -8,15 +8,9 @@ import type { Scope } from '../../kernel/store/scope.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { enableRow } from './enabling.ts'
-import type { TenantRow } from './tenant.table.ts'
+import { type Tenant, tenantTable } from './tenant.table.ts'
 
-export interface Tenant {
-  id: string
-  name: string
-  createdAt: number
-  /** Time at which the tenant's keys were disabled; absent while they are valid. */
-  disabledAt?: number
-}
+export type { Tenant } from './tenant.table.ts'
 
 /** Tenant ids, which clients may send as X-SVC-Tenant. */
 const TENANT_ID = /^[a-z0-9][a-z0-9_-]{0,63}$/
@@ -38,9 +32,9 @@ export const addTenant = async (
 ): Promise<Tenant> => {
   if (!TENANT_ID.test(id))
     throw new ShoalError('invalid_request', `${id} is no tenant id`, { param: 'id' })
-  const row: TenantRow = { id, name, created_at: now, disabled_at: null }
+  const tenant: Tenant = { id, name, createdAt: now }
   try {
-    await trx.insertInto('tenants').values(row).execute()
+    await trx.insertInto('tenants').values(tenantTable.write(tenant)).execute()
   } catch (error) {
     if (breaksConstraint(error)) throw new ShoalError('conflict', `tenant ${id} exists`)
     throw error
@@ -53,7 +47,7 @@ export const addTenant = async (
     subject: id,
     outcome: 'done',
   })
-  return tenantOf(row)
+  return tenant
 }
 
 /**
@@ -67,8 +61,9 @@ export const enableTenant = async (
 ): Promise<Tenant> => {
   const row = await trx.selectFrom('tenants').selectAll().where('id', '=', id).executeTakeFirst()
   if (row === undefined) throw createUnknownError('tenant', id)
-  const tenant = { table: 'tenants', what: 'tenant', row, tenantId: id } as const
-  return tenantOf(await enableRow(trx, tenant, state, by))
+  const tenant = tenantTable.read(row)
+  const switched = { table: 'tenants', what: 'tenant', tenantId: id } as const
+  return { ...tenant, disabledAt: await enableRow(trx, { ...switched, ...tenant }, state, by) }
 }
 
 export const getTenant = async (ledger: Ledger, id: string): Promise<Tenant | undefined> => {
@@ -77,22 +72,15 @@ export const getTenant = async (ledger: Ledger, id: string): Promise<Tenant | un
     .selectAll()
     .where('id', '=', id)
     .executeTakeFirst()
-  return row && tenantOf(row)
+  return row && tenantTable.read(row)
 }
 
 /** Returns the tenants in the order of their ids. */
 export const listTenants = async (ledger: Ledger, scope: Scope): Promise<Tenant[]> => {
   let query = ledger.read.selectFrom('tenants').selectAll().orderBy('id')
   if (scope !== 'all') query = query.where('id', '=', scope.tenantId)
-  return (await query.execute()).map(tenantOf)
+  return (await query.execute()).map(tenantTable.read)
 }
-
-const tenantOf = (row: TenantRow): Tenant => ({
-  id: row.id,
-  name: row.name,
-  createdAt: row.created_at,
-  ...(row.disabled_at === null ? {} : { disabledAt: row.disabled_at }),
-})
 
 /** True when the tenant is disabled, so that nothing of it may be sent out. */
 export const isTenantDisabled = async (

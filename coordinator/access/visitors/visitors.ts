@@ -5,6 +5,7 @@ import { countMatchingRows } from '../../kernel/store/count.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import { digestOf, newSecret, parseSecret } from '../keys/secret.ts'
 import { getTenant } from '../people/tenants.ts'
+import { keyClaimTable } from './key-claim.table.ts'
 
 /** Settings of key requests by people without a key. */
 export const VisitorSettings = z.strictObject({
@@ -89,11 +90,8 @@ export const createVisitors = ({ ledger, settings, now }: VisitorsParts): Visito
         throw new ShoalError('rate_limited', 'too many requests of visitors are open', {
           retryAfterSeconds: HOUR_MS / 1000,
         })
-      const row = { id, requester_id: visitor.requesterId, tenant_id: visitor.tenantId, digest }
-      await trx
-        .insertInto('key_claims')
-        .values({ ...row, created_at: at, expires_at: at + lifetimeMs })
-        .execute()
+      const claim = { ...visitor, id, digest, createdAt: at, expiresAt: at + lifetimeMs }
+      await trx.insertInto('key_claims').values(keyClaimTable.write(claim)).execute()
     })
     return { ...visitor, claimToken: text }
   }
