@@ -2,9 +2,9 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
-import type { PolicyRow } from './policy.table.ts'
+import type { StoredPolicy } from './policy.table.ts'
 import type { Policy } from './policy.ts'
-import { newestPolicy, putPolicy } from './policy-store.ts'
+import { newestFacts, putPolicy } from './policy-store.ts'
 
 /**
  * Replaces the policy in the ledger by the configured one, without a gate. Intended for the
@@ -18,13 +18,13 @@ export const acceptPolicy = async (
   reason: string,
   by: Actor,
   addEvents: Events['addWithin'],
-): Promise<PolicyRow> => {
+): Promise<StoredPolicy> => {
   if (reason.trim() === '' || reason.length > 300)
     throw new ShoalError('invalid_request', 'reason must have 1 to 300 characters', {
       param: 'reason',
     })
   return ledger.sealed.write(async trx => {
-    const newest = await newestPolicy(trx)
+    const newest = await newestFacts(trx)
     if (newest === undefined || newest.hash === hash)
       throw new ShoalError('conflict', `the configured policy (${version}) holds already`)
     const wanted = {
@@ -33,7 +33,6 @@ export const acceptPolicy = async (
       document,
       reason,
       configuredHash: hash,
-      requestId: null,
       replaces: newest,
       changedBy: by.actor,
       changedAt: await ledger.nowMs(trx),

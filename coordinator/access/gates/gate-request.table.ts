@@ -1,6 +1,6 @@
 import { REQUEST_STATES } from '../../kernel/declaration/gate-request.ts'
-import { anyJson, oneOf, optional, reference, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { canonical, oneOf, optional, reference, text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** One request at a gate; `kernel/declaration/gate-request.ts` says what its columns mean. */
 export const gateRequestTable = defineTable('gate_requests', {
@@ -13,10 +13,10 @@ export const gateRequestTable = defineTable('gate_requests', {
     /** Subject of the request; a newer request of the same person about it supersedes this one. */
     subject: text(),
     summary: text(),
-    plan_json: anyJson(),
+    plan_json: canonical(),
     plan_hash: text(),
     policy_hash: text(),
-    evidence_json: anyJson(),
+    evidence_json: canonical(),
     state: oneOf(REQUEST_STATES),
     reason: optional(text()),
     created_at: time(),
@@ -34,7 +34,8 @@ export const gateRequestTable = defineTable('gate_requests', {
   },
 })
 
-export type GateRequestRow = RowOf<typeof gateRequestTable>
+/** A request without its votes. */
+export type StoredRequest = EntityOf<typeof gateRequestTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -9,14 +9,15 @@ import type { Ledger } from '../../kernel/store/store.ts'
 import type { DecisionOptions, NewRequest, Trx, Use } from './asking.ts'
 import { type DecidedRequest, readDecided } from './decided.ts'
 import type { Gates as Definitions, GateDefinition } from './definition.ts'
+import { gateRequestTable } from './gate-request.table.ts'
 import {
-  createRequestRow,
+  createRequest,
   isSame,
   openRequests,
   requireFewToday,
   requireRoom,
   toRequestAudit,
-} from './new-row.ts'
+} from './new-request.ts'
 import { planHash } from './plan-hash.ts'
 import { stateAt } from './request.ts'
 import { type ChangeParts, RequestChanges } from './request-changes.ts'
@@ -70,18 +71,18 @@ export class GateKeeper {
   async request(wanted: NewRequest, caller: Caller): Promise<GateRequest> {
     await this.#changes.followClock()
     const { store, now } = this.#parts
-    const row = createRequestRow(wanted, caller, this.definition(wanted.gateId), now())
+    const wish = createRequest(wanted, caller, this.definition(wanted.gateId), now())
     return store.ledger.sealed.write(async trx => {
       await this.#changes.settle(trx)
-      const open = await openRequests(trx, row, now())
-      const same = open.find(one => isSame(one, row))
+      const open = await openRequests(trx, wish, now())
+      const same = open.find(one => isSame(one, wish))
       if (same !== undefined) return same
-      await requireRoom(trx, row, now())
-      await requireFewToday(trx, row, now())
-      await trx.insertInto('gate_requests').values(row).execute()
-      await appendAudit(trx, { ...caller.by, ...toRequestAudit(row), at: now() })
-      await this.#supersede(trx, open, row.id, caller)
-      const request = await readRequest(trx, row.id, 'all')
+      await requireRoom(trx, wish, now())
+      await requireFewToday(trx, wish, now())
+      await trx.insertInto('gate_requests').values(gateRequestTable.write(wish)).execute()
+      await appendAudit(trx, { ...caller.by, ...toRequestAudit(wish), at: now() })
+      await this.#supersede(trx, open, wish.id, caller)
+      const request = await readRequest(trx, wish.id, 'all')
       await this.#changes.report(trx, undefined, request)
       return request
     })

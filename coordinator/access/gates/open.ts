@@ -8,18 +8,18 @@ import type { Declarations } from './compliance/report.ts'
 import type { Gates } from './definition.ts'
 import { GateKeeper } from './gates.ts'
 import { configuredPolicy, openPolicies, type Policies } from './policies.ts'
-import type { PolicyRow } from './policy.table.ts'
-import { type NewPolicy, policyRow, putPolicy, readPolicies } from './policy-store.ts'
+import type { PolicyFacts, StoredPolicy } from './policy.table.ts'
+import { findPolicy, type NewPolicy, putPolicy, readPolicies } from './policy-store.ts'
 
 /** Rules, and the people who decide what the rules leave to them. */
 export interface GateViews {
   gates: GateKeeper
   policies: Omit<Policies, 'close'> & {
     /** Approved policies that superseded the configured one, newest first. */
-    history(page: { before?: number | undefined; limit: number }): Promise<PolicyRow[]>
+    history(page: { before?: number | undefined; limit: number }): Promise<PolicyFacts[]>
     /** Puts a policy in force with what approves it. Throws `conflict`. */
-    putWithin(trx: SealedTrx, wanted: NewPolicy, by: Actor): Promise<PolicyRow>
-    findByNumber(number: number): Promise<PolicyRow | undefined>
+    putWithin(trx: SealedTrx, wanted: NewPolicy, by: Actor): Promise<StoredPolicy>
+    findByNumber(number: number): Promise<StoredPolicy | undefined>
   }
   /** Declarations of the operator about controls that shoal cannot verify. */
   declarations: Declarations
@@ -65,7 +65,7 @@ export const openGates = async (parts: GateDomainParts): Promise<{ views: GateVi
         ...policies,
         history: page => readPolicies(read, page),
         putWithin: (trx, wanted, by) => putPolicy(trx, wanted, by, events.addWithin),
-        findByNumber: number => policyRow(read, number),
+        findByNumber: number => findPolicy(read, number),
       },
       declarations: config.compliance,
     },

@@ -5,7 +5,7 @@ import { shareRuns } from '../../kernel/base/share-runs.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { Trx } from './asking.ts'
 import type { Gates } from './definition.ts'
-import { type PolicyRow, policyTable } from './policy.table.ts'
+import type { PolicyFacts, StoredPolicy } from './policy.table.ts'
 import { loadPolicy, type Policy, policyOf } from './policy.ts'
 import { newestNumber, newestPolicy, policySourceOf } from './policy-store.ts'
 import { isEarlierPolicy, listMissingRules, shippedPolicy } from './shipped-policies.ts'
@@ -16,7 +16,7 @@ export interface PolicyInForce extends Policy {
   number: number
   source: PolicySource
   /** Undefined for the configured policy. */
-  row: PolicyRow | undefined
+  stored: PolicyFacts | undefined
 }
 
 /** `approved` at the gate, or `accepted` by hand on the coordinator's machine. */
@@ -82,7 +82,7 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
   const read = async () => toPolicyInForce(await newestPolicy(ledger.read), parts)
   const shipped = configured.file === undefined ? configured : shippedPolicy(parts.gates)
   let current = await read()
-  const missingRules = () => listMissingRules(current, shipped, current.row?.configured_hash)
+  const missingRules = () => listMissingRules(current, shipped, current.stored?.configuredHash)
   const drift = () => driftOf(current, configured, missingRules())
   tellAtStart(current, configured, drift() ?? missingReason(missingRules()), logger)
 
@@ -118,19 +118,19 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
 }
 
 const toPolicyInForce = (
-  row: PolicyRow | undefined,
+  stored: StoredPolicy | undefined,
   { configured, gates }: Pick<PoliciesParts, 'configured' | 'gates'>,
 ): PolicyInForce => {
-  if (row === undefined) {
+  if (stored === undefined) {
     const source = configured.file === undefined ? 'shipped' : 'file'
-    return { ...configured, number: 0, source, row }
+    return { ...configured, number: 0, source, stored }
   }
-  const { number, hash } = row
+  const { number, hash, document } = stored
   const name = `policy ${number} of the ledger (shoal-coordinator policy accept takes the configured one)`
-  const policy = policyOf(policyTable.read(row).document, gates, name)
+  const policy = policyOf(document, gates, name)
   if (policy.hash !== hash)
     throw new ShoalError('config_invalid', `${name}: it is not the one that was kept`)
-  return { ...policy, number, source: policySourceOf(row), row }
+  return { ...policy, number, source: policySourceOf(stored), stored }
 }
 
 /**
@@ -138,14 +138,14 @@ const toPolicyInForce = (
  * silently. The shipped file may differ while it is the one that was superseded.
  */
 const driftOf = (
-  { number, hash, row }: PolicyInForce,
+  { number, hash, stored }: PolicyInForce,
   configured: ConfiguredPolicy,
   missing: readonly string[],
 ): string | undefined => {
-  if (row === undefined || configured.hash === hash) return undefined
+  if (stored === undefined || configured.hash === hash) return undefined
   if (configured.file !== undefined)
     return `${configured.file} is not policy ${number}, which holds: write it there (shoal policy show --as yaml), or ask for the file (shoal policy change)`
-  if (configured.hash === row.configured_hash) return undefined
+  if (configured.hash === stored.configuredHash) return undefined
   return (
     missingReason(missing) ??
     `the shipped policy is another since policy ${number}, which holds, was approved: take over what is new in it (shoal policy change)`

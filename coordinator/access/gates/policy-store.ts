@@ -1,19 +1,33 @@
 import type { Kysely } from 'kysely'
-import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { EventDraft, Events } from '../../kernel/events/bus.ts'
+import type { RowOf } from '../../kernel/store/define-table.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import type { Trx } from './asking.ts'
-import type { PolicyRow } from './policy.table.ts'
+import { type PolicyFacts, policyTable, type StoredPolicy } from './policy.table.ts'
 
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
 /** Newest policy that superseded the configured one; undefined if none ever did. */
-export const newestPolicy = (db: Reader): Promise<PolicyRow | undefined> =>
-  db.selectFrom('policies').selectAll().orderBy('number', 'desc').limit(1).executeTakeFirst()
+export const newestPolicy = async (db: Reader): Promise<StoredPolicy | undefined> => {
+  const row = await selectNewest(db).executeTakeFirst()
+  return row && policyTable.read(row)
+}
+
+/** Like `newestPolicy`, also where the document cannot be read any more. */
+export const newestFacts = async (db: Reader): Promise<PolicyFacts | undefined> => {
+  const row = await selectNewest(db).executeTakeFirst()
+  return row && toFacts(row)
+}
+
+const selectNewest = (db: Reader) =>
+  db.selectFrom('policies').selectAll().orderBy('number', 'desc').limit(1)
+
+const toFacts = ({ document_json: _, ...row }: RowOf<typeof policyTable>): PolicyFacts =>
+  policyTable.readSome(row)
 
 /** Number of the policy in force; 0 while it is the configured one. */
 export const newestNumber = async (db: Reader): Promise<number> => {
@@ -22,74 +36,66 @@ export const newestNumber = async (db: Reader): Promise<number> => {
 }
 
 /** Reads policies, newest first. */
-export const readPolicies = (
+export const readPolicies = async (
   db: Reader,
   { before, limit }: { before?: number | undefined; limit: number },
-): Promise<PolicyRow[]> => {
+): Promise<PolicyFacts[]> => {
   const query = db.selectFrom('policies').selectAll().orderBy('number', 'desc').limit(limit)
-  return (before === undefined ? query : query.where('number', '<', before)).execute()
+  const rows = before === undefined ? query : query.where('number', '<', before)
+  return (await rows.execute()).map(toFacts)
 }
 
-export const policyRow = (db: Reader, number: number): Promise<PolicyRow | undefined> =>
-  db.selectFrom('policies').selectAll().where('number', '=', number).executeTakeFirst()
+export const findPolicy = async (db: Reader, number: number): Promise<StoredPolicy | undefined> => {
+  const query = db.selectFrom('policies').selectAll().where('number', '=', number)
+  const row = await query.executeTakeFirst()
+  return row && policyTable.read(row)
+}
 
-export interface NewPolicy {
-  version: string
-  hash: string
-  document: unknown
+export interface NewPolicy extends Omit<StoredPolicy, 'number' | 'replacedHash'> {
   /** Number and hash of the policy to be replaced. */
   replaces: { number: number; hash: string }
-  configuredHash: string
-  requestId: string | null
-  changedBy: string
-  changedAt: number
-  reason: string
 }
 
 /** Reports the policy too. Throws `conflict` when the one that it replaces is no longer in force. */
 export const putPolicy = async (
   trx: Trx,
-  wanted: NewPolicy,
+  { replaces, ...wanted }: NewPolicy,
   by: Actor,
   addEvents: Events['addWithin'],
-): Promise<PolicyRow> => {
-  const newest = await newestPolicy(trx)
-  const { replaces, requestId, changedAt } = wanted
+): Promise<StoredPolicy> => {
+  const newest = await newestFacts(trx)
   const isStill = (newest?.number ?? 0) === replaces.number
   if (!isStill || (newest?.hash ?? replaces.hash) !== replaces.hash)
     throw new ShoalError('conflict', `policy ${replaces.number} does not hold any more; ask again`)
-  const row: PolicyRow = {
-    number: await nextSequence(trx, 'policies'),
-    version: wanted.version,
-    hash: wanted.hash,
-    document_json: canonicalJson(wanted.document),
-    replaced_hash: replaces.hash,
-    configured_hash: wanted.configuredHash,
-    request_id: requestId,
-    changed_by: wanted.changedBy,
-    changed_at: changedAt,
-    reason: wanted.reason,
-  }
-  await trx.insertInto('policies').values(row).execute()
+  const number = await nextSequence(trx, 'policies')
+  const policy: StoredPolicy = { ...wanted, number, replacedHash: replaces.hash }
+  await trx.insertInto('policies').values(policyTable.write(policy)).execute()
   await bumpRevision(trx, 'policies')
-  await appendAudit(trx, { ...by, ...recordOf(row), at: changedAt })
-  await addEvents(trx, [changeEventOf(row)])
-  return row
+  await appendAudit(trx, { ...by, ...recordOf(policy), at: policy.changedAt })
+  await addEvents(trx, [changeEventOf(policy)])
+  return policy
 }
 
-const changeEventOf = (row: PolicyRow): EventDraft => {
-  const { number, version, hash } = row
-  const data = { number, version, hash, source: policySourceOf(row) }
+const changeEventOf = (policy: PolicyFacts): EventDraft => {
+  const { number, version, hash } = policy
+  const data = { number, version, hash, source: policySourceOf(policy) }
   return { type: 'shoal.policy.changed', data, subject: `policy-${number}` }
 }
 
 /** Origin of the policy in force. */
-export const policySourceOf = ({ request_id }: PolicyRow): 'accepted' | 'approved' =>
-  request_id === null ? 'accepted' : 'approved'
+export const policySourceOf = ({ requestId }: PolicyFacts): 'accepted' | 'approved' =>
+  requestId === undefined ? 'accepted' : 'approved'
 
-const recordOf = ({ number, version, hash, replaced_hash, request_id, reason }: PolicyRow) => ({
+const recordOf = ({ number, version, hash, replacedHash, requestId, reason }: PolicyFacts) => ({
   action: 'policy.change',
   subject: `policy-${number}`,
   outcome: 'done' as const,
-  details: { number, version, hash, replaced_hash, request_id, reason },
+  details: {
+    number,
+    version,
+    hash,
+    replaced_hash: replacedHash,
+    request_id: requestId ?? null,
+    reason,
+  },
 })

@@ -1,5 +1,5 @@
-import { anyJson, integer, optional, reference, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { canonical, integer, optional, reference, text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** One policy that took the place of another. Rows are never changed; the newest one holds. */
 export const policyTable = defineTable('policies', {
@@ -9,12 +9,12 @@ export const policyTable = defineTable('policies', {
     /** Version that the policy states in its document. */
     version: text(),
     hash: text(),
-    document_json: anyJson(),
+    document_json: canonical(),
     /** Hash of the policy that this one replaced. */
     replaced_hash: text(),
     /** Hash of the configured policy at the time this one took effect. */
     configured_hash: text(),
-    /** The request at the gate; null for one that was accepted on the machine itself. */
+    /** The request at the gate; absent for one that was accepted on the machine itself. */
     request_id: optional(reference('gate_requests')),
     /** A person, or `local:<user>`. */
     changed_by: text(),
@@ -24,7 +24,10 @@ export const policyTable = defineTable('policies', {
   key: ['number'],
 })
 
-export type PolicyRow = RowOf<typeof policyTable>
+export type StoredPolicy = EntityOf<typeof policyTable>
+
+/** What is stored about a policy beside its document. */
+export type PolicyFacts = Omit<StoredPolicy, 'document'>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -2,9 +2,10 @@ import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { GateRequest, RequestState } from '../../kernel/declaration/gate-request.ts'
 import { countAll } from '../../kernel/store/count.ts'
+import type { RowOf } from '../../kernel/store/define-table.ts'
 import { isInScope, type Scope } from '../../kernel/store/scope.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import { type GateRequestRow, gateRequestTable } from './gate-request.table.ts'
+import { gateRequestTable } from './gate-request.table.ts'
 import { gateVoteTable } from './gate-vote.table.ts'
 
 /** A transaction or the reading connection. */
@@ -68,7 +69,10 @@ export const countPending = async (
   return new Map((await query.execute()).map(row => [row.gate_id, row.waiting]))
 }
 
-const withVotes = async (db: Reader, rows: readonly GateRequestRow[]): Promise<GateRequest[]> => {
+const withVotes = async (
+  db: Reader,
+  rows: readonly RowOf<typeof gateRequestTable>[],
+): Promise<GateRequest[]> => {
   if (rows.length === 0) return []
   const ids = rows.map(({ id }) => id)
   const votes = await db

@@ -56,7 +56,6 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
           ...policy,
           replaces,
           configuredHash: shipped.hash,
-          requestId: null,
           changedBy: 'ada',
           changedAt: 1,
           reason: 'because',

@@ -3,7 +3,6 @@ import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import type { GateViews } from '../../open.ts'
-import { policyTable } from '../../policy.table.ts'
 import { NOBODY, PolicyRecord, toPolicyRecord } from './policy-view.ts'
 
 export default defineOperation({
@@ -59,9 +58,11 @@ export default defineOperation({
 const findPolicy = async (number: number | undefined, { policies }: GateViews) => {
   const current = policies.current()
   if (number === undefined || number === current.number) {
-    const { row, version, hash, source, document } = current
+    const { stored, version, hash, source, document } = current
     const record =
-      row === undefined ? { number: 0, version, hash, source, ...NOBODY } : toPolicyRecord(row)
+      stored === undefined
+        ? { number: 0, version, hash, source, ...NOBODY }
+        : toPolicyRecord(stored)
     return { ...record, document }
   }
   if (number === 0) {
@@ -69,7 +70,7 @@ const findPolicy = async (number: number | undefined, { policies }: GateViews) =
     const source = file === undefined ? ('shipped' as const) : ('file' as const)
     return { number, version, hash, source, ...NOBODY, document }
   }
-  const row = await policies.findByNumber(number)
-  if (row === undefined) throw new ShoalError('not_found', `no policy ${number}`)
-  return { ...toPolicyRecord(row), document: policyTable.read(row).document }
+  const policy = await policies.findByNumber(number)
+  if (policy === undefined) throw new ShoalError('not_found', `no policy ${number}`)
+  return { ...toPolicyRecord(policy), document: policy.document }
 }

@@ -1,7 +1,8 @@
 import * as z from 'zod'
 import { iso } from '../../../../../shared/time.ts'
 import { POLICY_SOURCES } from '../../policies.ts'
-import type { PolicyRow } from '../../policy.table.ts'
+import type { PolicyFacts } from '../../policy.table.ts'
+import { policySourceOf } from '../../policy-store.ts'
 
 export const PolicyChangeView = z.object({
   what: z.enum(['version', 'order', 'rule', 'test', 'gate']),
@@ -30,16 +31,16 @@ export const PolicyRecord = z.object({
   replaced_hash: z.string().nullable(),
 })
 
-export const toPolicyRecord = (row: PolicyRow): z.input<typeof PolicyRecord> => ({
-  number: row.number,
-  version: row.version,
-  hash: row.hash,
-  source: row.request_id === null ? 'accepted' : 'approved',
-  changed_by: row.changed_by,
-  changed_at: iso(row.changed_at),
-  request_id: row.request_id,
-  reason: row.reason === '' ? null : row.reason,
-  replaced_hash: row.replaced_hash,
+export const toPolicyRecord = (policy: PolicyFacts): z.input<typeof PolicyRecord> => ({
+  number: policy.number,
+  version: policy.version,
+  hash: policy.hash,
+  source: policySourceOf(policy),
+  changed_by: policy.changedBy,
+  changed_at: iso(policy.changedAt),
+  request_id: policy.requestId ?? null,
+  reason: policy.reason === '' ? null : policy.reason,
+  replaced_hash: policy.replacedHash,
 })
 
 export const NOBODY = {
