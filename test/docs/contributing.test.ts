@@ -18,11 +18,15 @@ import { waitUntil } from '../support/wait-until.ts'
 const root = resolve(import.meta.dirname, '..', '..')
 const COPIED = ['coordinator', 'shared', 'discovery', 'devices', 'daemon', 'test/support']
 
-/** Uses what the diffs add: over HTTP, in the API document, and by the program of the module. */
+/** Uses what the diffs add: over HTTP, by the program of the module, and in a store. */
 const USE = `
+import { addPerson, getPerson } from './coordinator/access/people/people.ts'
+import { personTable } from './coordinator/access/people/person.table.ts'
+import { createTenant } from './coordinator/access/people/tenants.ts'
 import { newCell } from './coordinator/fleet/cells/cell.ts'
 import { loadRun } from './discovery/load.ts'
 import { DISCOVERY_MODULES } from './discovery/modules.ts'
+import { openStore } from './coordinator/kernel/store/store.ts'
 import { appWith, views } from './test/support/app.ts'
 import { createScanContext, listRows } from './test/support/scan-context.ts'
 
@@ -40,7 +44,19 @@ await app.close()
 const module = DISCOVERY_MODULES.find(({ id }) => id === 'power-supplies')
 const run = await loadRun(module)
 const found = await listRows(module, run({}, createScanContext({}))).catch(error => error.name)
-console.log(JSON.stringify({ tier: tier.json(), skill: skill.json(), domain: module.domain, found }))
+const store = await openStore(process.argv[2], { pollMilliseconds: 0 })
+const { ledger } = store
+const by = { actor: 'test' }
+await createTenant(ledger, { id: 'acme', name: 'Acme' }, by)
+await ledger.sealed.write(trx => addPerson(trx, { id: 'ada', tenantId: 'acme', name: 'Ada' }, by, 1))
+const before = await getPerson(ledger, 'ada', 'all')
+await ledger.free.write(trx =>
+  trx.updateTable('persons').set(personTable.writeSome({ email: 'ada@example.org' })).execute(),
+)
+const { email } = await getPerson(ledger, 'ada', 'all')
+await store.close()
+const column = { before: before.email ?? null, email }
+console.log(JSON.stringify({ column, tier: tier.json(), skill: skill.json(), domain: module.domain, found }))
 `
 
 t.test('each diff of CONTRIBUTING.md adds by itself what it says', async t => {
@@ -54,14 +70,22 @@ t.test('each diff of CONTRIBUTING.md adds by itself what it says', async t => {
 
   const text = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
   const diffs = [...text.matchAll(/^```diff\n(.*?)^```/gms)].map(([, diff = '']) => diff)
-  t.equal(diffs.length, 4)
+  t.equal(diffs.length, 5)
   for (const input of diffs) execFileSync('git', ['apply', '-'], { cwd: copy, input })
 
   const script = join(copy, 'use.ts')
   writeFileSync(script, USE)
-  const { stdout, stderr } = spawnSync(process.execPath, [script], { cwd: copy, encoding: 'utf8' })
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    [script, mkdtempSync(join(copy, 'state-'))],
+    {
+      cwd: copy,
+      encoding: 'utf8',
+    },
+  )
   t.equal(stderr, '')
   const used = JSON.parse(stdout)
+  t.strictSame(used.column, { before: null, email: 'ada@example.org' })
   t.strictSame(used.tier, { price_eur_per_month: 29, requests_per_month: 50_000 })
   t.strictSame(used.skill, { data_state: 'live', cell_ids: ['cell-1'], to_load: null })
   t.equal(used.domain, 'infrastructure')
