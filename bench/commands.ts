@@ -19,8 +19,9 @@ import { createEmbeddedBus } from '../coordinator/fleet/broker/broker.ts'
 import { createInbox } from '../coordinator/fleet/broker/inbox.ts'
 import { Fleet } from '../coordinator/fleet/cells/fleet.ts'
 import { createControl } from '../coordinator/fleet/control/control.ts'
+import { cellTable } from '../coordinator/fleet/enrolment/cell.table.ts'
 import { Cells } from '../coordinator/fleet/enrolment/cells.ts'
-import { newCellRow } from '../coordinator/fleet/enrolment/enrolment.ts'
+import { newCell } from '../coordinator/fleet/enrolment/enrolment.ts'
 import { createToken } from '../coordinator/fleet/enrolment/join-tokens.ts'
 import { createSoleReplica } from '../coordinator/kernel/replicas/sole-replica.ts'
 import { openStore, type Store } from '../coordinator/kernel/store/store.ts'
@@ -47,9 +48,9 @@ const enrol = async (store: Store, count: number): Promise<BenchCellsOptions['ce
         name: `cell-${i}`,
         public_key: createSigner(privateKey).publicKey,
       }
-      const row = newCellRow(request, token.id, digestOf(credential).toString('hex'), Date.now())
-      await trx.insertInto('cells').values(row).execute()
-      cells.push({ id: row.id, credential, privateKey })
+      const cell = newCell(request, token.id, digestOf(credential).toString('hex'), Date.now())
+      await trx.insertInto('cells').values(cellTable.write(cell)).execute()
+      cells.push({ id: cell.id, credential, privateKey })
     }
   })
   return cells

@@ -6,7 +6,8 @@ import { connect, type MqttClient } from 'mqtt'
 import { digestOf, randomSecret } from '../../coordinator/access/keys/secret.ts'
 import { brokerLogins, loadBrokerKey } from '../../coordinator/fleet/broker/logins.ts'
 import { mosquittoFiles } from '../../coordinator/fleet/broker/mosquitto-files.ts'
-import { newCellRow } from '../../coordinator/fleet/enrolment/enrolment.ts'
+import { cellTable } from '../../coordinator/fleet/enrolment/cell.table.ts'
+import { newCell } from '../../coordinator/fleet/enrolment/enrolment.ts'
 import { createToken } from '../../coordinator/fleet/enrolment/join-tokens.ts'
 import { openSecrets } from '../../coordinator/kernel/secrets/open-secrets.ts'
 import { openStore } from '../../coordinator/kernel/store/store.ts'
@@ -56,9 +57,9 @@ export const enrolCells = async (stateDir: string, count: number): Promise<CellL
         name: 'simulated',
         public_key: createSigner(privateKey).publicKey,
       }
-      const row = newCellRow(request, token.id, digest, Date.now())
-      logins.push({ id: row.id, credential, privateKey })
-      return row
+      const cell = newCell(request, token.id, digest, Date.now())
+      logins.push({ id: cell.id, credential, privateKey })
+      return cellTable.write(cell)
     })
     await store.ledger.sealed.write(trx => trx.insertInto('cells').values(rows).execute())
   }

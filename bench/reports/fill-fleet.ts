@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { METRIC_NAMES } from '../../coordinator/fleet/cells/metrics.ts'
-import { newCellRow } from '../../coordinator/fleet/enrolment/enrolment.ts'
+import { cellTable } from '../../coordinator/fleet/enrolment/cell.table.ts'
+import { newCell } from '../../coordinator/fleet/enrolment/enrolment.ts'
 import { createToken } from '../../coordinator/fleet/enrolment/join-tokens.ts'
 import { bucketOf, type Segment } from '../../coordinator/fleet/series/bucket.ts'
 import { createSeriesStore, type SegmentKey } from '../../coordinator/fleet/series/series-store.ts'
@@ -23,7 +24,7 @@ export const fillFleet = async (
   const { token } = await createToken(ledger, { uses: 1, ttlMinutes: 60 }, { actor: 'bench' })
   const request = { token: '', name: 'simulated', public_key: '' }
   const rows = Array.from({ length: cells }, (_, n) =>
-    newCellRow(request, token.id, `digest-${n}`, now),
+    cellTable.write(newCell(request, token.id, `digest-${n}`, now)),
   )
   for (let n = 0; n < cells; n += CELLS_PER_INSERT)
     await ledger.sealed.write(trx =>

@@ -8,9 +8,9 @@ import type { Policy } from './policy.ts'
 /** Facts about an enrolled cell for the checks; facts that do not apply to it are absent. */
 export interface CheckedCell {
   id: string
-  revokedAt?: number
-  quarantinedAt?: number
-  publicKey?: string
+  revokedAt?: number | undefined
+  quarantinedAt?: number | undefined
+  publicKey?: string | undefined
 }
 
 /** The input of all governance checks, gathered once. Times are Unix milliseconds. */

@@ -2,28 +2,33 @@ import type { Kysely, Transaction } from 'kysely'
 import { createUnknownError } from '../../../shared/references.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { CellRow } from './cell.table.ts'
+import { cellTable, type StoredCell } from './cell.table.ts'
 
-export const readCellRow = (db: Kysely<LedgerTables>, id: string): Promise<CellRow | undefined> =>
-  db.selectFrom('cells').selectAll().where('id', '=', id).executeTakeFirst()
+export const readCell = async (
+  db: Kysely<LedgerTables>,
+  id: string,
+): Promise<StoredCell | undefined> => {
+  const row = await db.selectFrom('cells').selectAll().where('id', '=', id).executeTakeFirst()
+  return row && cellTable.read(row)
+}
 
 /** Throws `not_found`. */
-export const requireCellRow = async (trx: SealedTrx, id: string): Promise<CellRow> => {
-  const row = await readCellRow(trx, id)
-  if (row === undefined) throw createUnknownError('cell', id)
-  return row
+export const requireCell = async (trx: SealedTrx, id: string): Promise<StoredCell> => {
+  const cell = await readCell(trx, id)
+  if (cell === undefined) throw createUnknownError('cell', id)
+  return cell
 }
 
 /** Returns the cell under each of its valid credentials: the settled one and the next. */
 export const readCredentials = async (
   db: Kysely<LedgerTables>,
   id: string,
-): Promise<{ value: CellRow; digest: string }[]> => {
-  const row = await readCellRow(db, id)
-  if (row === undefined) return []
-  return [row.digest, row.next_digest]
-    .filter(digest => digest !== null)
-    .map(digest => ({ value: row, digest }))
+): Promise<{ value: StoredCell; digest: string }[]> => {
+  const cell = await readCell(db, id)
+  if (cell === undefined) return []
+  return [cell.digest, cell.nextDigest]
+    .filter(digest => digest !== undefined)
+    .map(digest => ({ value: cell, digest }))
 }
 
 /** Returns the highest epoch afterwards, which may be above the one given. */
@@ -53,14 +58,16 @@ export const readPublicKeys = async (
 }
 
 /** Lists the cells, oldest first. */
-export const listCellRows = (db: Kysely<LedgerTables>): Promise<CellRow[]> =>
-  db.selectFrom('cells').selectAll().orderBy('enrolled_at').orderBy('id').execute()
+export const listCells = async (db: Kysely<LedgerTables>): Promise<StoredCell[]> => {
+  const query = db.selectFrom('cells').selectAll().orderBy('enrolled_at').orderBy('id')
+  return (await query.execute()).map(cellTable.read)
+}
 
 /** Lists the cells that were enrolled with one of these names and are not revoked. */
 export const listLiveNamed = (
   db: Kysely<LedgerTables>,
   names: readonly string[],
-): Promise<Pick<CellRow, 'id' | 'name'>[]> => {
+): Promise<Pick<StoredCell, 'id' | 'name'>[]> => {
   const query = db.selectFrom('cells').select(['id', 'name']).where('name', 'in', names)
   return query.where('revoked_at', 'is', null).execute()
 }

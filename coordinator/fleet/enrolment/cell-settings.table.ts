@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { flag, json, optional, reference, time, withDefault } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** Settings of a cell made by operators; no row before the first one. */
 export const cellSettingsTable = defineTable('cell_settings', {
@@ -17,7 +17,7 @@ export const cellSettingsTable = defineTable('cell_settings', {
   key: ['cell_id'],
 })
 
-export type CellSettingsRow = RowOf<typeof cellSettingsTable>
+export type StoredSettings = EntityOf<typeof cellSettingsTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -2,7 +2,7 @@ import { createUnknownError } from '../../../shared/references.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx, Store } from '../../kernel/store/store.ts'
-import { type CellSettingsRow, cellSettingsTable } from './cell-settings.table.ts'
+import { cellSettingsTable, type StoredSettings } from './cell-settings.table.ts'
 
 /** Settings of a cell made by operators. */
 export interface OperatorSettings {
@@ -36,23 +36,23 @@ export interface CellSettingsStore {
 
 export const NO_SETTINGS: OperatorSettings = { labels: {} }
 
-type Row = CellSettingsRow
-
 export const createCellSettings = (
   { ledger }: Pick<Store, 'ledger'>,
   now: () => number,
 ): CellSettingsStore => {
-  const change = (cellId: string, by: Actor, action: string, values: Partial<Row>) =>
+  const change = (cellId: string, by: Actor, action: string, fields: Partial<StoredSettings>) =>
     ledger.sealed.write(async trx => {
       await requireCell(trx, cellId)
       const row = await trx
         .insertInto('cell_settings')
-        .values({ cell_id: cellId, ...UNSET, ...values })
-        .onConflict(conflict => conflict.column('cell_id').doUpdateSet(values))
+        .values(cellSettingsTable.write({ cellId, labels: {}, ...fields }))
+        .onConflict(conflict =>
+          conflict.column('cell_id').doUpdateSet(cellSettingsTable.writeSome(fields)),
+        )
         .returningAll()
         .executeTakeFirstOrThrow()
       await bumpRevision(trx, 'cells')
-      const settings = settingsOf(row)
+      const settings = settingsOf(cellSettingsTable.read(row))
       const details = detailsOf(action, settings)
       await appendAudit(trx, {
         ...by,
@@ -68,25 +68,24 @@ export const createCellSettings = (
   return {
     setDrained: (cellId, drained, by) =>
       change(cellId, by, drained ? 'cell.drain' : 'cell.resume', {
-        drained_at: drained ? now() : null,
+        drainedAt: drained ? now() : undefined,
       }),
-    setLabels: (cellId, labels, by) =>
-      change(cellId, by, 'cell.label', { labels_json: JSON.stringify(labels) }),
+    setLabels: (cellId, labels, by) => change(cellId, by, 'cell.label', { labels }),
     setOwner: async (cellId, owner, by) => {
       if (owner !== undefined) await requireTenant(ledger, owner.tenantId)
       return change(cellId, by, owner === undefined ? 'cell.share' : 'cell.dedicate', {
-        tenant_id: owner?.tenantId ?? null,
-        exclusive: owner?.exclusive === true ? 1 : 0,
+        tenantId: owner?.tenantId,
+        exclusive: owner?.exclusive === true,
       })
     },
     get: async cellId => {
       const query = ledger.read.selectFrom('cell_settings').selectAll()
       const row = await query.where('cell_id', '=', cellId).executeTakeFirst()
-      return row === undefined ? NO_SETTINGS : settingsOf(row)
+      return row === undefined ? NO_SETTINGS : settingsOf(cellSettingsTable.read(row))
     },
     list: async () => {
       const rows = await ledger.read.selectFrom('cell_settings').selectAll().execute()
-      return new Map(rows.map(row => [row.cell_id, settingsOf(row)]))
+      return new Map(rows.map(cellSettingsTable.read).map(own => [own.cellId, settingsOf(own)]))
     },
   }
 }
@@ -103,8 +102,6 @@ const requireTenant = async (ledger: Store['ledger'], tenantId: string): Promise
     throw createUnknownError('tenant', tenantId, { param: 'tenant_id' })
 }
 
-const UNSET = { drained_at: null, labels_json: '{}', tenant_id: null, exclusive: 0 }
-
 /** Details of a change for the audit. */
 const detailsOf = (
   action: string,
@@ -114,11 +111,13 @@ const detailsOf = (
   return action === 'cell.dedicate' ? { ...owner } : {}
 }
 
-const settingsOf = (row: Row): OperatorSettings => {
-  const { labels, drainedAt, tenantId, exclusive } = cellSettingsTable.read(row)
-  return {
-    labels,
-    ...(drainedAt !== undefined && { drainedAt }),
-    ...(tenantId !== undefined && { owner: { tenantId, exclusive } }),
-  }
-}
+const settingsOf = ({
+  labels,
+  drainedAt,
+  tenantId,
+  exclusive,
+}: StoredSettings): OperatorSettings => ({
+  labels,
+  ...(drainedAt !== undefined && { drainedAt }),
+  ...(tenantId !== undefined && { owner: { tenantId, exclusive } }),
+})

@@ -1,9 +1,11 @@
 import type { Transaction } from 'kysely'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
+import type { EntityOf } from '../../kernel/store/define-table.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import type { Fleet } from '../cells/fleet.ts'
 import { isPresent } from '../cells/presence.ts'
+import { cellStartTable } from './cell-start.table.ts'
 
 interface CellStartsParts {
   ledger: Pick<Ledger, 'free' | 'nowMs'>
@@ -17,7 +19,7 @@ interface CellStartsParts {
   nowMs: () => number
 }
 
-type CellStart = LedgerTables['cell_starts']
+type CellStart = EntityOf<typeof cellStartTable>
 
 /** Interval between two comparisons. */
 export const COMPARE_STARTS_SECONDS = 5
@@ -100,11 +102,15 @@ export class CellStarts {
       .deleteFrom('cell_starts')
       .where('seen_at', '<', now - KEPT_MS)
       .execute()
-    const stored = await trx.selectFrom('cell_starts').selectAll().execute()
-    const contested = stored.flatMap(({ cell_id, boot_id }) => this.#findOther(cell_id, boot_id))
+    const stored = (await trx.selectFrom('cell_starts').selectAll().execute()).map(
+      cellStartTable.read,
+    )
+    const contested = stored.flatMap(({ cellId, bootId }) => this.#findOther(cellId, bootId))
     const rows = [...new Map([...news, ...contested])]
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([cell_id, boot_id]) => ({ cell_id, boot_id, first_at: now, seen_at: now }))
+      .map(([cellId, bootId]) =>
+        cellStartTable.write({ cellId, bootId, firstAt: now, seenAt: now }),
+      )
     for (let at = 0; at < rows.length; at += ROWS_AT_ONCE)
       await trx
         .insertInto('cell_starts')
@@ -127,9 +133,9 @@ export class CellStarts {
 
 /** Cells of which two starts were both connected for `marginMs` after both were known. */
 const findClones = (starts: readonly CellStart[], marginMs: number): string[] => {
-  const byCell = Map.groupBy(starts, ({ cell_id }) => cell_id)
+  const byCell = Map.groupBy(starts, ({ cellId }) => cellId)
   const overlap = (a: CellStart, b: CellStart): boolean =>
-    a !== b && Math.min(a.seen_at, b.seen_at) - Math.max(a.first_at, b.first_at) >= marginMs
+    a !== b && Math.min(a.seenAt, b.seenAt) - Math.max(a.firstAt, b.firstAt) >= marginMs
   return [...byCell].flatMap(([cellId, own]) =>
     own.some(a => own.some(b => overlap(a, b))) ? [cellId] : [],
   )

@@ -8,7 +8,7 @@ import {
   time,
   withDefault,
 } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 export const cellTable = defineTable('cells', {
   columns: {
@@ -39,7 +39,8 @@ export const cellTable = defineTable('cells', {
   key: ['id'],
 })
 
-export type CellRow = RowOf<typeof cellTable>
+/** A cell with the digests of its credentials, as the store has it. */
+export type StoredCell = EntityOf<typeof cellTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

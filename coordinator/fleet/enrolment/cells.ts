@@ -15,19 +15,19 @@ import { Verifier } from '../../access/keys/verifier.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Store } from '../../kernel/store/store.ts'
-import type { CellRow } from './cell.table.ts'
+import type { StoredCell } from './cell.table.ts'
 import { cellOf, type EnrolledCell } from './cell.ts'
 import {
-  listCellRows,
+  listCells,
   listLiveNamed,
   raiseEpoch,
-  readCellRow,
+  readCell,
   readCredentials,
   readPublicKeys,
 } from './cell-rows.ts'
 import { type AuditedCellChange, changeCell } from './change-cell.ts'
 import { giveCredential, isNext, isPast, promoteCredential } from './credentials.ts'
-import { admit, keyFault, newCellRow } from './enrolment.ts'
+import { admit, keyFault, newCell } from './enrolment.ts'
 import { EnrolmentRefusals } from './refusals.ts'
 
 export type { EnrolledCell } from './cell.ts'
@@ -57,7 +57,7 @@ export class Cells {
   readonly #addEvents: Events['addWithin']
   readonly #now: () => number
   readonly #refusals: EnrolmentRefusals
-  readonly #verifier: Verifier<CellRow>
+  readonly #verifier: Verifier<StoredCell>
   /** Unix time of the last renewal by cell; guards the disk of this process, so each has its own. */
   readonly #renewedAt = new Map<string, number>()
   /**
@@ -108,10 +108,10 @@ export class Cells {
     if (fault !== undefined) throw new ShoalError('invalid_request', fault, { param: 'proof' })
     const credential = randomSecret()
     const now = this.#now()
-    const row = newCellRow(request, tokenId, digestOf(credential).toString('hex'), now)
+    const cell = newCell(request, tokenId, digestOf(credential).toString('hex'), now)
     const isNews = (id: string, reason: string) => this.#refusals.isNews(id, reason)
     const outcome = await this.#store.ledger.sealed.write(trx =>
-      admit(trx, { row, token: request.token, now, isNews, addEvents: this.#addEvents }),
+      admit(trx, { cell, token: request.token, now, isNews, addEvents: this.#addEvents }),
     )
     if ('reason' in outcome) throw this.#refusals.refuse(outcome.reason, tokenId)
     this.#verifier.forget(outcome.cellId)
@@ -131,7 +131,7 @@ export class Cells {
   ): EnrolledCell | undefined | Promise<EnrolledCell | undefined> {
     if (!CELL_ID.test(cellId)) return undefined
     const found = this.#verifier.verify(cellId, credential)
-    if (found instanceof Promise) return found.then(row => this.#accept(row, credential, bootId))
+    if (found instanceof Promise) return found.then(cell => this.#accept(cell, credential, bootId))
     return this.#accept(found, credential, bootId)
   }
 
@@ -143,7 +143,7 @@ export class Cells {
     if (!CELL_ID.test(cellId) || !SECRET.test(credential)) return false
     const { read } = this.#store.ledger
     if (!(await isPast(read, cellId, credential, bootId))) return false
-    const cell = this.#requireLive(await readCellRow(read, cellId))
+    const cell = this.#requireLive(await readCell(read, cellId))
     return cell !== undefined && (cell.epoch > 0 || this.#used.has(cellId))
   }
 
@@ -167,9 +167,9 @@ export class Cells {
    */
   async noteEpoch(cellId: string, epoch: number): Promise<number> {
     const { ledger } = this.#store
-    const row = await readCellRow(ledger.read, cellId)
-    if (row === undefined) throw createUnknownError('cell', cellId)
-    if (row.epoch >= epoch) return row.epoch
+    const cell = await readCell(ledger.read, cellId)
+    if (cell === undefined) throw createUnknownError('cell', cellId)
+    if (cell.epoch >= epoch) return cell.epoch
     const highest = await ledger.free.write(trx => raiseEpoch(trx, cellId, epoch))
     this.#verifier.forget(cellId)
     this.#used.delete(cellId)
@@ -190,9 +190,9 @@ export class Cells {
   quarantine(cellId: string, reason: string, more?: object): Promise<EnrolledCell> {
     const details = { reason, ...more }
     const entry = { actor: 'coordinator', action: 'cell.quarantine', details }
-    return this.#change(cellId, entry, row => ({
-      values: { quarantined_at: row.quarantined_at ?? this.#now() },
-      event: row.quarantined_at === null && { type: 'quarantined', data: details },
+    return this.#change(cellId, entry, ({ quarantinedAt }) => ({
+      fields: { quarantinedAt: quarantinedAt ?? this.#now() },
+      event: quarantinedAt === undefined && { type: 'quarantined', data: details },
     }))
   }
 
@@ -201,16 +201,19 @@ export class Cells {
    * unless it `isSetBack`: it has shown an older epoch than before.
    */
   release(cellId: string, by: Actor, isSetBack = false): Promise<EnrolledCell> {
-    return this.#change(cellId, { ...by, action: 'cell.release' }, row => {
-      if (row.quarantined_at === null && !isSetBack)
+    return this.#change(cellId, { ...by, action: 'cell.release' }, ({ quarantinedAt }) => {
+      if (quarantinedAt === undefined && !isSetBack)
         throw new ShoalError('conflict', `${cellId} is not in quarantine`)
-      return { values: { quarantined_at: null, epoch: 0 }, event: { type: 'released', data: {} } }
+      return {
+        fields: { quarantinedAt: undefined, epoch: 0 },
+        event: { type: 'released', data: {} },
+      }
     })
   }
 
   async get(cellId: string): Promise<EnrolledCell | undefined> {
-    const row = await readCellRow(this.#store.ledger.read, cellId)
-    return row && cellOf(row)
+    const cell = await readCell(this.#store.ledger.read, cellId)
+    return cell && cellOf(cell)
   }
 
   /** Reads the keys with which these cells sign, by cell. */
@@ -220,7 +223,7 @@ export class Cells {
 
   /** Lists the cells, oldest first. */
   async list(): Promise<EnrolledCell[]> {
-    return (await listCellRows(this.#store.ledger.read)).map(cellOf)
+    return (await listCells(this.#store.ledger.read)).map(cellOf)
   }
 
   /** Lists the cells that were enrolled with one of these names and are not revoked. */
@@ -238,43 +241,44 @@ export class Cells {
   }
 
   /** Throws `forbidden` for a quarantined cell; undefined for a revoked one. */
-  #requireLive(row: CellRow | undefined): EnrolledCell | undefined {
-    if (row === undefined || row.revoked_at !== null || this.#revoked.has(row.id)) return undefined
-    if (row.quarantined_at !== null || this.#quarantined.has(row.id))
-      throw createQuarantineError(row.id)
-    return cellOf(row)
+  #requireLive(cell: StoredCell | undefined): EnrolledCell | undefined {
+    if (cell === undefined || cell.revokedAt !== undefined || this.#revoked.has(cell.id))
+      return undefined
+    if (cell.quarantinedAt !== undefined || this.#quarantined.has(cell.id))
+      throw createQuarantineError(cell.id)
+    return cellOf(cell)
   }
 
   #accept(
-    row: CellRow | undefined,
+    stored: StoredCell | undefined,
     credential: string,
     bootId: string | undefined,
   ): EnrolledCell | undefined | Promise<EnrolledCell | undefined> {
-    const cell = this.#requireLive(row)
-    if (row === undefined || cell === undefined) return cell
-    if (row.epoch === 0) this.#used.add(row.id)
-    if (!isNext(row, credential)) return cell
-    return this.#settle(row, bootId).then(() => this.#requireLive(row))
+    const cell = this.#requireLive(stored)
+    if (stored === undefined || cell === undefined) return cell
+    if (cell.epoch === 0) this.#used.add(cell.id)
+    if (!isNext(stored, credential)) return cell
+    return this.#settle(stored, bootId).then(() => this.#requireLive(stored))
   }
 
   /** A store that cannot write now does not lock the cell out: both credentials stay valid. */
-  async #settle(row: CellRow, bootId: string | undefined): Promise<void> {
-    const digest = row.next_digest ?? ''
+  async #settle(
+    { id, nextDigest: digest = '' }: StoredCell,
+    bootId: string | undefined,
+  ): Promise<void> {
     try {
       const now = this.#now()
-      await this.#store.ledger.sealed.write(trx =>
-        promoteCredential(trx, row.id, digest, now, bootId),
-      )
-      this.#verifier.forget(row.id)
+      await this.#store.ledger.sealed.write(trx => promoteCredential(trx, id, digest, now, bootId))
+      this.#verifier.forget(id)
     } catch (error) {
-      this.#logger?.warn({ err: error, cell: row.id }, 'a new credential could not be settled')
+      this.#logger?.warn({ err: error, cell: id }, 'a new credential could not be settled')
     }
   }
 
   #end(cellId: string, entry: Actor & { action: string }, type: string): Promise<EnrolledCell> {
-    return this.#change(cellId, entry, row => ({
-      values: { revoked_at: row.revoked_at ?? this.#now() },
-      event: row.revoked_at === null && { type, data: {} },
+    return this.#change(cellId, entry, ({ revokedAt }) => ({
+      fields: { revokedAt: revokedAt ?? this.#now() },
+      event: revokedAt === undefined && { type, data: {} },
     }))
   }
 
@@ -285,12 +289,12 @@ export class Cells {
   ): Promise<EnrolledCell> {
     const { ledger } = this.#store
     const parts = { ledger, addEvents: this.#addEvents, now: this.#now }
-    const row = await changeCell(parts, cellId, { entry, change })
-    if (row.revoked_at !== null) this.#revoked.add(cellId)
-    if (row.quarantined_at !== null) this.#quarantined.add(cellId)
+    const cell = await changeCell(parts, cellId, { entry, change })
+    if (cell.revokedAt !== undefined) this.#revoked.add(cellId)
+    if (cell.quarantinedAt !== undefined) this.#quarantined.add(cellId)
     else this.#quarantined.delete(cellId)
     this.#verifier.forget(cellId)
-    return cellOf(row)
+    return cellOf(cell)
   }
 }
 

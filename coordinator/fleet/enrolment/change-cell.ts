@@ -2,18 +2,18 @@ import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
-import type { CellRow } from './cell.table.ts'
-import { requireCellRow } from './cell-rows.ts'
+import { cellTable, type StoredCell } from './cell.table.ts'
+import { requireCell } from './cell-rows.ts'
 
 interface CellChange {
-  values: Partial<CellRow>
+  fields: Partial<StoredCell>
   /** False when another coordinator has made the change before. */
   event: false | { type: string; data: object }
 }
 
 export interface AuditedCellChange {
   entry: Actor & { action: string; details?: Record<string, unknown> }
-  change: (row: CellRow) => CellChange
+  change: (cell: StoredCell) => CellChange
 }
 
 interface ChangeParts {
@@ -28,10 +28,11 @@ export const changeCell = (
   { ledger, addEvents, now }: ChangeParts,
   cellId: string,
   { entry, change }: AuditedCellChange,
-): Promise<CellRow> =>
+): Promise<StoredCell> =>
   ledger.sealed.write(async trx => {
-    const before = await requireCellRow(trx, cellId)
-    const { values, event } = change(before)
+    const before = await requireCell(trx, cellId)
+    const { fields, event } = change(before)
+    const values = cellTable.writeSome(fields)
     await trx.updateTable('cells').set(values).where('id', '=', cellId).execute()
     await bumpRevision(trx, 'cells')
     await appendAudit(trx, { ...entry, at: now(), subject: cellId, outcome: 'done' })
@@ -39,5 +40,5 @@ export const changeCell = (
       await addEvents(trx, [
         { type: `shoal.cell.${event.type}`, data: event.data, subject: cellId },
       ])
-    return { ...before, ...values }
+    return { ...before, ...fields }
   })

@@ -5,8 +5,9 @@ import { type AuditEntry, appendAudit } from '../../kernel/audit/audit.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { CellRow } from './cell.table.ts'
-import { readCellRow } from './cell-rows.ts'
+import { cellTable, type StoredCell } from './cell.table.ts'
+import { readCell } from './cell-rows.ts'
+import { pastCredentialTable } from './past-credential.table.ts'
 
 /*
  * The credential of a cell is renewed in two steps, so that a crash between any two of them leaves
@@ -38,16 +39,16 @@ export const promoteCredential = async (
   now: number,
   bootId?: string,
 ): Promise<void> => {
-  const row = await readCellRow(trx, cellId)
-  if (row === undefined || row.next_digest !== digest) return
+  const cell = await readCell(trx, cellId)
+  if (cell === undefined || cell.nextDigest !== digest) return
   const entry = { actor: `cell:${cellId}`, at: now, action: 'cell.credential' }
-  await replaceCredential(trx, row, digest, entry, bootId)
+  await replaceCredential(trx, cell, digest, entry, bootId)
 }
 
 /** Makes a digest the only valid one of a cell, and remembers the one that it replaces. */
 export const replaceCredential = async (
   trx: SealedTrx,
-  cell: Pick<CellRow, 'id' | 'digest'>,
+  cell: Pick<StoredCell, 'id' | 'digest'>,
   digest: string,
   entry: Pick<AuditEntry, 'actor' | 'action' | 'details'> & { at: number },
   bootId?: string,
@@ -55,7 +56,7 @@ export const replaceCredential = async (
   await retire(trx, cell, entry.at, bootId)
   await trx
     .updateTable('cells')
-    .set({ digest, next_digest: null, renewed_at: entry.at })
+    .set(cellTable.writeSome({ digest, nextDigest: undefined, renewedAt: entry.at }))
     .where('id', '=', cell.id)
     .execute()
   await bumpRevision(trx, 'cells')
@@ -68,12 +69,12 @@ const REMEMBERED = 60
 /** Stores superseded credentials; presenting one indicates a cloned cell. */
 const retire = async (
   trx: SealedTrx,
-  { id: cellId, digest }: Pick<CellRow, 'id' | 'digest'>,
+  { id: cellId, digest }: Pick<StoredCell, 'id' | 'digest'>,
   now: number,
-  bootId: string | null = null,
+  bootId: string | undefined,
 ): Promise<void> => {
-  const row = { cell_id: cellId, digest, replaced_at: now, boot_id: bootId }
-  await trx.insertInto('past_credentials').values(row).execute()
+  const past = pastCredentialTable.write({ cellId, digest, replacedAt: now, bootId })
+  await trx.insertInto('past_credentials').values(past).execute()
   const kept = trx
     .selectFrom('past_credentials')
     .select('digest')
@@ -106,7 +107,7 @@ export const isPast = async (
   return found !== undefined && found.boot_id !== bootId
 }
 
-export const isNext = ({ next_digest }: Pick<CellRow, 'next_digest'>, credential: string) =>
-  next_digest !== null && next_digest === hexDigest(credential)
+export const isNext = ({ nextDigest }: Pick<StoredCell, 'nextDigest'>, credential: string) =>
+  nextDigest !== undefined && nextDigest === hexDigest(credential)
 
 const hexDigest = (credential: string): string => digestOf(credential).toString('hex')

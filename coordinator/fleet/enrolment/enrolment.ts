@@ -5,8 +5,9 @@ import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
-import type { CellRow } from './cell.table.ts'
+import { cellTable, type StoredCell } from './cell.table.ts'
 import { replaceCredential } from './credentials.ts'
+import { joinTokenTable } from './join-token.table.ts'
 import { tokenFault, useToken } from './join-tokens.ts'
 
 /** Reason why the requester does not own the key it presents; undefined when it does. */
@@ -17,28 +18,25 @@ export const keyFault = ({ token, name, public_key, proof }: EnrolRequest): stri
     : 'the proof does not fit the key'
 }
 
-export const newCellRow = (
+export const newCell = (
   { name, public_key }: EnrolRequest,
   tokenId: string,
   digest: string,
   now: number,
-): CellRow => ({
+): StoredCell => ({
   id: newId('cell', now),
   name,
   digest,
-  next_digest: null,
-  renewed_at: now,
-  public_key: public_key ?? null,
-  tags_json: '[]',
-  token_id: tokenId,
-  enrolled_at: now,
-  revoked_at: null,
-  quarantined_at: null,
+  renewedAt: now,
+  publicKey: public_key,
+  tags: [],
+  tokenId,
+  enrolledAt: now,
   epoch: 0,
 })
 
 interface Admittance {
-  row: CellRow
+  cell: StoredCell
   token: string
   now: number
   /** True when a refusal of this token for this reason must be audited. */
@@ -52,22 +50,23 @@ interface Admittance {
  */
 export const admit = async (
   trx: SealedTrx,
-  { row, token, now, isNews, addEvents }: Admittance,
+  { cell, token, now, isNews, addEvents }: Admittance,
 ): Promise<{ cellId: string } | { reason: string }> => {
-  const fault = await tokenFault(trx, row.token_id, token)
-  const cellId = fault === undefined ? await giveAgain(trx, row, now) : undefined
+  const { tokenId } = cell
+  const fault = await tokenFault(trx, tokenId, token)
+  const cellId = fault === undefined ? await giveAgain(trx, cell, now) : undefined
   if (cellId !== undefined) return { cellId }
-  const reason = fault ?? (await useToken(trx, row.token_id, now))
+  const reason = fault ?? (await useToken(trx, tokenId, now))
   if (reason === undefined) {
-    await add(trx, row, now)
-    const data = { name: row.name }
-    await addEvents(trx, [{ type: 'shoal.cell.enrolled', data, subject: row.id }])
-    return { cellId: row.id }
+    await add(trx, cell, now)
+    const data = { name: cell.name }
+    await addEvents(trx, [{ type: 'shoal.cell.enrolled', data, subject: cell.id }])
+    return { cellId: cell.id }
   }
   // An invented token id leaves no row, which would let anyone fill the disk.
-  if (reason !== 'unknown' && isNews(row.token_id, reason)) {
-    const actor = `token:${row.token_id}`
-    const entry = { actor, at: now, action: 'token.use', subject: row.token_id }
+  if (reason !== 'unknown' && isNews(tokenId, reason)) {
+    const actor = `token:${tokenId}`
+    const entry = { actor, at: now, action: 'token.use', subject: tokenId }
     await appendAudit(trx, { ...entry, outcome: 'refused', details: { reason } })
   }
   return { reason }
@@ -79,16 +78,16 @@ export const admit = async (
  */
 const giveAgain = async (
   trx: SealedTrx,
-  { token_id, public_key, digest }: CellRow,
+  { tokenId, publicKey, digest }: StoredCell,
   now: number,
 ): Promise<string | undefined> => {
-  if (public_key === null) return undefined
+  if (publicKey === undefined) return undefined
   const found = await trx
     .selectFrom('cells')
     .innerJoin('join_tokens', 'join_tokens.id', 'cells.token_id')
     .select(['cells.id', 'cells.digest'])
-    .where('token_id', '=', token_id)
-    .where('public_key', '=', public_key)
+    .where('token_id', '=', tokenId)
+    .where('public_key', '=', publicKey)
     .where('epoch', '=', 0)
     .where('cells.revoked_at', 'is', null)
     .where('quarantined_at', 'is', null)
@@ -96,23 +95,25 @@ const giveAgain = async (
     .where('join_tokens.expires_at', '>', now)
     .executeTakeFirst()
   if (found === undefined) return undefined
-  const entry = { actor: `token:${token_id}`, at: now, details: { again: true } }
+  const entry = { actor: `token:${tokenId}`, at: now, details: { again: true } }
   await replaceCredential(trx, found, digest, { ...entry, action: 'cell.enrol' })
   return found.id
 }
 
-const add = async (trx: SealedTrx, row: CellRow, now: number): Promise<void> => {
-  const { tags_json } = await trx
+const add = async (trx: SealedTrx, cell: StoredCell, now: number): Promise<void> => {
+  const token = await trx
     .selectFrom('join_tokens')
     .select('tags_json')
-    .where('id', '=', row.token_id)
+    .where('id', '=', cell.tokenId)
     .executeTakeFirstOrThrow()
+  const { tags } = joinTokenTable.readSome(token)
   await trx
     .insertInto('cells')
-    .values({ ...row, tags_json })
+    .values(cellTable.write({ ...cell, tags }))
     .execute()
   await bumpRevision(trx, 'cells')
-  const details = { name: row.name, token: row.token_id, public_key: row.public_key }
-  const entry = { actor: `token:${row.token_id}`, at: now, subject: row.id, details }
+  const { id, name, tokenId, publicKey = null } = cell
+  const details = { name, token: tokenId, public_key: publicKey }
+  const entry = { actor: `token:${tokenId}`, at: now, subject: id, details }
   await appendAudit(trx, { ...entry, action: 'cell.enrol', outcome: 'done' })
 }

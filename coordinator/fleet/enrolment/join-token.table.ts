@@ -8,7 +8,7 @@ import {
   time,
   withDefault,
 } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 export const joinTokenTable = defineTable('join_tokens', {
   columns: {
@@ -23,13 +23,14 @@ export const joinTokenTable = defineTable('join_tokens', {
     role: withDefault(text(), 'cell'),
     /** Tags that the cells get. */
     tags_json: withDefault(json(z.array(z.string())), '[]'),
-    /** Tenant whose operators see it; null for one that was created on the machine. */
+    /** Tenant whose operators see it; absent for one that was created on the machine. */
     tenant_id: optional(reference('tenants')),
   },
   key: ['id'],
 })
 
-export type JoinTokenRow = RowOf<typeof joinTokenTable>
+/** Token that lets machines enrol as cells, for a number of uses and a limited time. */
+export type StoredToken = EntityOf<typeof joinTokenTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

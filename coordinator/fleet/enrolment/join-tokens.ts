@@ -3,21 +3,11 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { digestOf, newSecret, TOKEN_PREFIX } from '../../access/keys/secret.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
-import { type JoinTokenRow, joinTokenTable } from './join-token.table.ts'
+import { joinTokenTable, type StoredToken } from './join-token.table.ts'
 
-/** Token that lets machines enrol as cells, for a number of uses and a limited time. */
-export interface JoinToken {
-  id: string
-  /** Tenant whose operator created it; absent for one that was created on the machine. */
-  tenantId?: string
+/** A token without its secret. */
+export interface JoinToken extends Omit<StoredToken, 'digest' | 'role'> {
   role: 'cell'
-  /** Tags of the cells that join with the token. */
-  tags: string[]
-  uses: number
-  usesLeft: number
-  createdAt: number
-  expiresAt: number
-  revokedAt?: number
 }
 
 export interface NewToken {
@@ -41,7 +31,6 @@ export const requireSingleUse = (uses: number): void => {
     )
 }
 
-/** `secret` is the whole token; it is not stored and cannot be read again. */
 /** Creates a token; its time is that of the store where none is given. */
 export const createToken = (
   ledger: Ledger,
@@ -53,6 +42,7 @@ export const createToken = (
 
 export interface IssuedToken {
   token: JoinToken
+  /** The whole token. It is not stored and cannot be read again. */
   secret: string
 }
 
@@ -70,30 +60,32 @@ export const addToken = async (
       param: 'tags',
     })
   const { id, text, digest } = newSecret(TOKEN_PREFIX)
-  const row: JoinTokenRow = {
+  const expiresAt = now + ttlMinutes * 60_000
+  const stored: StoredToken = {
     id,
     digest,
     uses,
-    uses_left: uses,
-    created_at: now,
-    expires_at: now + ttlMinutes * 60_000,
-    revoked_at: null,
+    usesLeft: uses,
+    createdAt: now,
+    expiresAt,
     role: 'cell',
-    tags_json: JSON.stringify(tags),
-    tenant_id: tenantId ?? null,
+    tags,
+    tenantId,
   }
-  await trx.insertInto('join_tokens').values(row).execute()
-  const details = { uses, tags, role: row.role, expires_at: row.expires_at }
-  const entry = { ...by, ...tenantOf(row), at: now, action: 'token.create', subject: id }
+  await trx.insertInto('join_tokens').values(joinTokenTable.write(stored)).execute()
+  const details = { uses, tags, role: stored.role, expires_at: expiresAt }
+  const entry = { ...by, ...tenantOf(stored), at: now, action: 'token.create', subject: id }
   await appendAudit(trx, { ...entry, outcome: 'done', details })
-  return { token: tokenOf(row), secret: text }
+  return { token: tokenOf(stored), secret: text }
 }
 
 /** Lists the tokens of a tenant, or of all, oldest first. */
 export const listTokens = async (ledger: Ledger, tenantId?: string): Promise<JoinToken[]> => {
   const all = ledger.read.selectFrom('join_tokens').selectAll()
   const query = tenantId === undefined ? all : all.where('tenant_id', '=', tenantId)
-  return (await query.orderBy('created_at').orderBy('id').execute()).map(tokenOf)
+  return (await query.orderBy('created_at').orderBy('id').execute())
+    .map(joinTokenTable.read)
+    .map(tokenOf)
 }
 
 /**
@@ -115,9 +107,10 @@ export const revokeToken = (
     const owned = tenantId === undefined ? named : named.where('tenant_id', '=', tenantId)
     const row = await owned.returningAll().executeTakeFirst()
     if (row === undefined) throw new ShoalError('not_found', `no join token ${id}`)
-    const entry = { ...by, ...tenantOf(row), at, action: 'token.revoke', subject: id }
+    const stored = joinTokenTable.read(row)
+    const entry = { ...by, ...tenantOf(stored), at, action: 'token.revoke', subject: id }
     await appendAudit(trx, { ...entry, outcome: 'done' })
-    return tokenOf(row)
+    return tokenOf(stored)
   })
 
 /** Reason why the token is not valid for that id; undefined when it is. */
@@ -159,15 +152,7 @@ export const useToken = async (
 }
 
 /** Tenant of the token's audit rows, which only its operators see. */
-const tenantOf = ({ tenant_id }: JoinTokenRow): { tenant?: string } =>
-  tenant_id === null ? {} : { tenant: tenant_id }
+const tenantOf = ({ tenantId }: StoredToken): { tenant?: string } =>
+  tenantId === undefined ? {} : { tenant: tenantId }
 
-const tokenOf = (row: JoinTokenRow): JoinToken => {
-  const { digest: _, revokedAt, tenantId, ...token } = joinTokenTable.read(row)
-  return {
-    ...token,
-    role: 'cell',
-    ...(revokedAt !== undefined && { revokedAt }),
-    ...(tenantId !== undefined && { tenantId }),
-  }
-}
+const tokenOf = ({ digest: _, ...token }: StoredToken): JoinToken => ({ ...token, role: 'cell' })

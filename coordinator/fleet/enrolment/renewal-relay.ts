@@ -6,6 +6,7 @@ import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { Fleet } from '../cells/fleet.ts'
 import { isPresent } from '../cells/presence.ts'
+import { cellRenewalTable } from './cell-renewal.table.ts'
 
 interface RenewalRelayParts {
   store: Pick<Store, 'ledger'>
@@ -58,7 +59,7 @@ export class RenewalRelay {
     const { store, wait } = this.#parts
     const { ledger } = store
     await ledger.sealed.write(async trx => {
-      const row = { cell_id: cellId, asked_at: await ledger.nowMs(trx) }
+      const row = cellRenewalTable.write({ cellId, askedAt: await ledger.nowMs(trx) })
       await trx
         .insertInto('cell_renewals')
         .values(row)
