@@ -1,5 +1,5 @@
 import { oneOf, text } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 import { PRESENCES } from './presence.ts'
 
 /** Presence of a cell as one coordinator sees it. */
@@ -13,7 +13,7 @@ export const cellViewTable = defineTable('cell_views', {
   isLive: true,
 })
 
-export type CellViewRow = RowOf<typeof cellViewTable>
+export type CellView = EntityOf<typeof cellViewTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -115,7 +115,7 @@ export class PresencePublisher {
     for (const [cellId, rows] of views)
       if (combinePresence(presencesOf(rows)) !== told.get(cellId)) this.#judge(cellId)
     for (const { id, presence } of cells()) {
-      const own = views.get(id)?.find(row => row.replica_id === replicas.id)
+      const own = views.get(id)?.find(view => view.replicaId === replicas.id)
       if (own?.presence !== presence) this.note(id, presence)
     }
   }
@@ -209,5 +209,5 @@ const viewsOf = (batch: readonly [string, Note][], replicaId: string) =>
   batch.flatMap(([cellId, presence]) =>
     presence === 'gone' || presence === 'unseen' || presence === 'same'
       ? []
-      : [{ cell_id: cellId, replica_id: replicaId, presence }],
+      : [{ cellId, replicaId, presence }],
   )

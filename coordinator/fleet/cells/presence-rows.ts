@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { CellViewRow } from './cell-view.table.ts'
+import { cellPresenceTable } from './cell-presence.table.ts'
+import { type CellView, cellViewTable } from './cell-view.table.ts'
 import { isGone, PRESENCES, type Presence } from './presence.ts'
 
 const GONE = PRESENCES.filter(isGone)
@@ -13,10 +14,10 @@ export const readViews = async (
   db: Reading,
   replicaIds: readonly string[],
   cellIds?: readonly string[],
-): Promise<Map<string, CellViewRow[]>> => {
+): Promise<Map<string, CellView[]>> => {
   let query = db.selectFrom('cell_views').selectAll().where('replica_id', 'in', replicaIds)
   if (cellIds !== undefined) query = query.where('cell_id', 'in', cellIds)
-  return Map.groupBy(await query.execute(), row => row.cell_id)
+  return Map.groupBy((await query.execute()).map(cellViewTable.read), ({ cellId }) => cellId)
 }
 
 /** Presence of cells as it was reported last. */
@@ -26,14 +27,15 @@ export const readPublishedPresence = async (
 ): Promise<Map<string, Presence>> => {
   let query = db.selectFrom('cell_presence').select(['cell_id', 'presence'])
   if (cellIds !== undefined) query = query.where('cell_id', 'in', cellIds)
-  return new Map((await query.execute()).map(row => [row.cell_id, row.presence]))
+  const published = (await query.execute()).map(cellPresenceTable.readSome)
+  return new Map(published.map(({ cellId, presence }) => [cellId, presence]))
 }
 
-export const putViews = async (trx: SealedTrx, rows: readonly CellViewRow[]): Promise<void> => {
-  if (rows.length === 0) return
+export const putViews = async (trx: SealedTrx, views: readonly CellView[]): Promise<void> => {
+  if (views.length === 0) return
   await trx
     .insertInto('cell_views')
-    .values(rows)
+    .values(views.map(cellViewTable.write))
     .onConflict(conflict =>
       conflict
         .columns(['cell_id', 'replica_id'])
@@ -45,16 +47,16 @@ export const putViews = async (trx: SealedTrx, rows: readonly CellViewRow[]): Pr
 export const putPublishedPresence = async (
   trx: SealedTrx,
   told: readonly { cellId: string; presence: Presence }[],
-  told_at: number,
+  toldAt: number,
 ): Promise<void> => {
   if (told.length === 0) return
   await trx
     .insertInto('cell_presence')
-    .values(told.map(({ cellId, presence }) => ({ cell_id: cellId, presence, told_at })))
+    .values(told.map(one => cellPresenceTable.write({ ...one, toldAt })))
     .onConflict(conflict =>
       conflict
         .column('cell_id')
-        .doUpdateSet(row => ({ presence: row.ref('excluded.presence'), told_at })),
+        .doUpdateSet(row => ({ presence: row.ref('excluded.presence'), told_at: toldAt })),
     )
     .execute()
 }

@@ -80,7 +80,8 @@ const listUnconnected = (fleet: Pick<Fleet, 'cells'>): string[] =>
     .slice(0, MAX_UNCONNECTED)
 
 const writeUnconnected = async (ledger: Ledger, id: string, cellIds: string[]): Promise<void> => {
-  const unconnected_json = JSON.stringify(cellIds)
+  const { write } = replicaTable.columns.unconnected_json
+  const unconnected_json = write(cellIds)
   await ledger.free.write(
     trx =>
       trx

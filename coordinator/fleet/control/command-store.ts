@@ -2,6 +2,7 @@ import { type AuditEntry, appendAudit } from '../../kernel/audit/audit.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
+import { commandTable } from './command.table.ts'
 import {
   type CommandChange,
   type CommandRecord,
@@ -9,7 +10,7 @@ import {
   NO_ANSWER,
   NOT_SENT,
   openStatesUpTo,
-  toCommandRow,
+  toStoredCommand,
 } from './command.ts'
 
 /** Ended commands are kept this long; the audit keeps its rows. */
@@ -31,7 +32,10 @@ export const insertCommand = async (
   record: CommandRecord,
   entry: AuditEntry,
 ): Promise<void> => {
-  await trx.insertInto('commands').values(toCommandRow(record)).execute()
+  await trx
+    .insertInto('commands')
+    .values(commandTable.write(toStoredCommand(record)))
+    .execute()
   if (record.holder === undefined) await bumpRevision(trx, 'commands')
   await appendAudit(trx, entry)
 }
@@ -61,7 +65,9 @@ const updateCommand = async (
   trx: SealedTrx,
   { record, follows }: CommandChange,
 ): Promise<boolean> => {
-  const { id, cell_id, signed_json, holder, ...values } = toCommandRow(record)
+  const { id, cell_id, signed_json, holder, ...values } = commandTable.write(
+    toStoredCommand(record),
+  )
   const query = trx
     .updateTable('commands')
     .set(values)

@@ -12,7 +12,12 @@ import {
   time,
   withDefault,
 } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import {
+  defineTable,
+  type EntityOf,
+  type RowOf,
+  type TableOf,
+} from '../../kernel/store/define-table.ts'
 
 const StoredOutcome = z.object({ asked: Asked.exactOptional(), seen: Seen.exactOptional() })
 
@@ -22,6 +27,7 @@ export const commandTable = defineTable('commands', {
     id: text(),
     cell_id: reference('cells'),
     state: oneOf(['queued', 'sent', ...AckState.options]),
+    /** Reason code of the state; `message` explains it in plain words. */
     reason: optional(text()),
     message: optional(text()),
     result_json: optional(anyJson()),
@@ -30,8 +36,11 @@ export const commandTable = defineTable('commands', {
     issued_at: time(),
     updated_at: time(),
     timeout_ms: integer(),
+    /** Number of times the command was handed to the broker. */
     sends: integer(),
+    /** Requester of the command. */
     requested_by: text(),
+    /** Signed command, as it is sent to the cell. */
     signed_json: json(Command),
     /**
      * Id of the coordinator that sends it; null once any may. Empty for one of an older version.
@@ -52,6 +61,7 @@ export const commandTable = defineTable('commands', {
 })
 
 export type CommandRow = RowOf<typeof commandTable>
+export type StoredCommand = EntityOf<typeof commandTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -7,18 +7,30 @@ import {
   type VerbFacts,
 } from '../../../shared/wire/command.ts'
 import type { Asked, Seen } from '../../../shared/wire/device-outcome.ts'
-import { type CommandRow, commandTable } from './command.table.ts'
+import { type CommandRow, commandTable, type StoredCommand } from './command.table.ts'
 
 /**
  * State of a command. The coordinator sets `queued` and `sent`; all others are reported by the
  * cell.
  */
-export type CommandState = CommandRow['state']
+export type CommandState = StoredCommand['state']
+
+/** Members that a command has in memory and in the store alike. */
+type CommonMember =
+  | 'id'
+  | 'cellId'
+  | 'state'
+  | 'reason'
+  | 'message'
+  | 'result'
+  | 'issuedAt'
+  | 'updatedAt'
+  | 'sends'
+  | 'requestedBy'
+  | 'signed'
 
 /** A command as the coordinator keeps it. Times are unix milliseconds. */
-export interface CommandRecord {
-  id: string
-  cellId: string
+export interface CommandRecord extends Pick<StoredCommand, CommonMember> {
   /** A device of the cell; absent for the cell itself. */
   deviceId?: string
   verb: string
@@ -26,27 +38,14 @@ export interface CommandRecord {
   hazard: Hazard
   mode: Command['mode']
   fence: number
-  state: CommandState
-  /** Reason code of the state; `message` explains it in plain words. */
-  reason?: string
-  message?: string
-  result?: unknown
   /** Instructions sent to the device, with their acknowledgements. */
   asked?: Asked
   /** Observed state of the device. */
   seen?: Seen
   /** Progress of a command that is executing. Never stored on disk. */
   progress?: CommandProgress
-  issuedAt: number
   expiresAt: number
-  updatedAt: number
   timeoutSeconds: number
-  /** Number of times the command was handed to the broker. */
-  sends: number
-  /** Requester of the command. */
-  requestedBy: string
-  /** Signed command, as it is sent to the cell. */
-  signed: Command
   /**
    * Coordinator that sends it; undefined for one that is offered to every coordinator with a
    * connection to the cell.
@@ -144,41 +143,22 @@ export const maySend = (
   now: number,
 ): boolean => now < expiresAt && (state === 'queued' || (state === 'sent' && sends < 2))
 
-const toOutcomeJson = ({ asked, seen }: CommandRecord): string | null =>
-  asked === undefined && seen === undefined ? null : JSON.stringify({ asked, seen })
+const outcomeOf = ({ asked, seen }: CommandRecord): StoredCommand['outcome'] =>
+  asked === undefined && seen === undefined
+    ? undefined
+    : { ...(asked && { asked }), ...(seen && { seen }) }
 
-export const toCommandRow = (record: CommandRecord): CommandRow => ({
-  id: record.id,
-  cell_id: record.cellId,
-  state: record.state,
-  reason: record.reason ?? null,
-  message: record.message ?? null,
-  result_json: record.result === undefined ? null : JSON.stringify(record.result),
-  outcome_json: toOutcomeJson(record),
-  issued_at: record.issuedAt,
-  updated_at: record.updatedAt,
-  timeout_ms: Math.round(record.timeoutSeconds * 1000),
-  sends: record.sends,
-  requested_by: record.requestedBy,
-  signed_json: JSON.stringify(record.signed),
-  holder: record.holder ?? null,
-  device_id: record.mode === 'live' ? (record.deviceId ?? null) : null,
+export const toStoredCommand = (record: CommandRecord): StoredCommand => ({
+  ...record,
+  outcome: outcomeOf(record),
+  timeoutMs: Math.round(record.timeoutSeconds * 1000),
+  deviceId: record.mode === 'live' ? record.deviceId : undefined,
 })
 
 export const toCommandRecord = (row: CommandRow): CommandRecord => {
-  const stored = commandTable.read(row)
-  const { signed, holder, state, updatedAt, sends, reason, message, result, outcome } = stored
-  return {
-    ...newRecord(signed, stored.timeoutMs / 1000, stored.requestedBy),
-    holder,
-    state,
-    updatedAt,
-    sends,
-    ...(reason !== undefined && { reason }),
-    ...(message !== undefined && { message }),
-    ...(result !== undefined && { result }),
-    ...outcome,
-  }
+  const { timeoutMs, outcome, deviceId: _, holder, ...stored } = commandTable.read(row)
+  const sent = newRecord(stored.signed, timeoutMs / 1000, stored.requestedBy, holder)
+  return { ...sent, ...stored, ...outcome }
 }
 
 export const newRecord = (

@@ -5,7 +5,7 @@ import { bumpRevision } from '../../kernel/store/revisions.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import { type ConfigRow, configTable } from './config.table.ts'
+import { configTable, type StoredConfig } from './config.table.ts'
 
 /** Name of the document of the scope `fleet` that operators set. */
 export const FLEET = 'all'
@@ -16,16 +16,7 @@ export const FLEET = 'all'
 export const EGRESS = 'egress'
 
 /** Desired configuration of one cell, of all cells with a tag, or of the whole fleet. */
-export interface ConfigDocument {
-  scope: ConfigRow['scope']
-  /** The cell's id, the tag, `FLEET` or `EGRESS`. */
-  name: string
-  /** Grows with every change of any document. */
-  version: number
-  document: Record<string, unknown>
-  /** Unix milliseconds. */
-  changedAt: number
-}
+export type ConfigDocument = Omit<StoredConfig, 'changedBy'>
 
 export interface ConfigChange {
   scope: ConfigDocument['scope']
@@ -52,14 +43,15 @@ export const writeConfig = (
     const before = (await rowAt(trx, scope, name))?.version ?? 0
     if (ifVersion !== undefined && ifVersion !== before)
       throw new ShoalError('conflict', `the configuration of ${name} is at version ${before}`)
-    const row: ConfigRow = {
+    const config: StoredConfig = {
       scope,
       name,
       version: await nextSequence(trx, 'configs'),
-      document_json: JSON.stringify(document),
-      changed_at: now,
-      changed_by: by.actor,
+      document,
+      changedAt: now,
+      changedBy: by.actor,
     }
+    const row = configTable.write(config)
     await trx
       .insertInto('configs')
       .values(row)
@@ -72,12 +64,12 @@ export const writeConfig = (
       action: `${scope}.configure`,
       subject: name,
       outcome: 'done',
-      details: { version: row.version, document },
+      details: { version: config.version, document },
     })
-    return documentOf(row)
+    return documentOf(config)
   })
 
-const rowAt = (trx: Transaction<LedgerTables>, scope: ConfigRow['scope'], name: string) =>
+const rowAt = (trx: Transaction<LedgerTables>, scope: StoredConfig['scope'], name: string) =>
   trx
     .selectFrom('configs')
     .selectAll()
@@ -91,7 +83,9 @@ export const readConfigs = async (
   after = 0,
 ): Promise<Map<string, ConfigDocument>> => {
   const rows = await read.selectFrom('configs').selectAll().where('version', '>', after).execute()
-  return new Map(rows.map(row => [configKeyOf(row.scope, row.name), documentOf(row)]))
+  return new Map(
+    rows.map(configTable.read).map(each => [configKeyOf(each.scope, each.name), documentOf(each)]),
+  )
 }
 
 /** Documents of cells by cell; a cell without one is absent. */
@@ -106,12 +100,10 @@ export const readCellConfigs = async (
     .where('scope', '=', 'cell')
     .where('name', 'in', cellIds)
     .execute()
-  return new Map(rows.map(row => [row.name, documentOf(row)]))
+  return new Map(rows.map(configTable.read).map(each => [each.name, documentOf(each)]))
 }
 
-export const configKeyOf = (scope: ConfigRow['scope'], name: string): string => `${scope} ${name}`
+export const configKeyOf = (scope: StoredConfig['scope'], name: string): string =>
+  `${scope} ${name}`
 
-const documentOf = (row: ConfigRow): ConfigDocument => {
-  const { changedBy: _, ...document } = configTable.read(row)
-  return document
-}
+const documentOf = ({ changedBy: _, ...document }: StoredConfig): ConfigDocument => document

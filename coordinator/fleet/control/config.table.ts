@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { integer, json, oneOf, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 /**
  * Configuration of cells: one row per cell id (scope `cell`), per tag (scope `tag`), and one for all
@@ -9,6 +9,7 @@ import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define
 export const configTable = defineTable('configs', {
   columns: {
     scope: oneOf(['cell', 'tag', 'fleet']),
+    /** The cell's id, the tag, `FLEET` or `EGRESS`. */
     name: text(),
     /** Grows over all rows together, so no two changes have the same. */
     version: integer(),
@@ -19,7 +20,7 @@ export const configTable = defineTable('configs', {
   key: ['scope', 'name'],
 })
 
-export type ConfigRow = RowOf<typeof configTable>
+export type StoredConfig = EntityOf<typeof configTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,16 +1,9 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import type { RegisteredModel as Entry } from '../../../shared/wire/registered-models.ts'
+import type { EntityOf } from '../../kernel/store/define-table.ts'
 import { type ModelRow, modelTable } from './model.table.ts'
 
-interface Registration {
-  id: string
-  /** Ids of the cells that it is for; all when empty. */
-  cells: readonly string[]
-  version: number
-  /** Unix milliseconds. */
-  changedAt: number
-  changedBy: string
-}
+type Registration = Omit<EntityOf<typeof modelTable>, 'entry' | 'aliasOf' | 'removed'>
 
 /** A model that an operator added, or another id that an operator gave to a model. */
 export type RegisteredModel = Registration &

@@ -14,7 +14,7 @@ import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { SealedTrx, Store } from '../../kernel/store/store.ts'
-import type { ModelRow } from './model.table.ts'
+import { type ModelRow, modelTable } from './model.table.ts'
 
 type Ledger = Store['ledger']
 
@@ -75,17 +75,21 @@ const rowOf = async (
   now: number,
 ): Promise<ModelRow> => {
   const before = live.find(({ id }) => id === change.id)
-  return {
+  const row = modelTable.write({
     id: change.id,
-    entry_json: change.act === 'add' ? JSON.stringify(change.entry) : (before?.entry_json ?? null),
-    alias_of: change.act === 'alias' ? change.aliasOf : (before?.alias_of ?? null),
-    cells_json: JSON.stringify(change.act === 'add' ? change.cells : []),
+    entry: change.act === 'add' ? change.entry : undefined,
+    aliasOf: change.act === 'alias' ? change.aliasOf : undefined,
+    cells: change.act === 'add' ? [...change.cells] : [],
     // the same sequence as the configuration of cells, as both reach them in one document
     version: await nextSequence(trx, 'configs'),
-    removed: change.act === 'remove' ? 1 : 0,
-    changed_at: now,
-    changed_by: actor,
-  }
+    removed: change.act === 'remove',
+    changedAt: now,
+    changedBy: actor,
+  })
+  // what is removed stays as it is: only a newer coordinator may be able to read it
+  return before === undefined
+    ? row
+    : { ...row, entry_json: before.entry_json, alias_of: before.alias_of }
 }
 
 const requirePossible = (

@@ -1,10 +1,11 @@
 import t, { type Test } from 'tap'
+import { commandTable } from '../../../../coordinator/fleet/control/command.table.ts'
 import {
   type CommandRecord,
   type CommandState,
   follows,
   newRecord,
-  toCommandRow,
+  toStoredCommand,
 } from '../../../../coordinator/fleet/control/command.ts'
 import { makeCommand } from '../../../../coordinator/fleet/control/command-request.ts'
 import {
@@ -454,7 +455,8 @@ t.test('a stop without an answer is found behind any number of newer commands', 
     const request = { ...ping, verb, deviceId }
     const making = { hazard, fence: 1, approval: undefined, level: CAPABILITY, now: at }
     const signed = makeCommand(request, { ...making, signer: coordinator })
-    return toCommandRow({ ...newRecord(signed, 30, 'key:k'), state, updatedAt: at })
+    const record = { ...newRecord(signed, 30, 'key:k'), state, updatedAt: at }
+    return commandTable.write(toStoredCommand(record))
   }
   const insert = (rows: ReturnType<typeof rowOf>[]) =>
     store.ledger.sealed.write(trx => trx.insertInto('commands').values(rows).execute())
