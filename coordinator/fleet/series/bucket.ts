@@ -74,17 +74,41 @@ const toStored = (at: number, { samples, values, known }: Bucket): Stored => {
   return [at, samples, ...stored]
 }
 
+/** Throws TypeError for text that is no list of buckets. */
 export const decodeSegment = (text: string): Segment => {
   const segment: Segment = new Map()
-  for (const [at, samples, ...stored] of JSON.parse(text) as Stored[]) {
-    const pairs = METRIC_NAMES.map((_, i) => pairOf(stored[i] ?? null, samples))
-    const values = pairs.map(([value]) => value)
-    segment.set(at, { samples, values, known: pairs.map(([, known]) => known) })
+  for (const stored of requireList(JSON.parse(text))) {
+    const [at, samples, ...values] = requireList(stored)
+    segment.set(requireNumber(at), decodeBucket(requireNumber(samples), values))
   }
   return segment
 }
 
-const pairOf = (stored: number | null | [number, number], samples: number): [number, number] => {
-  if (stored === null) return [Number.NaN, 0]
-  return typeof stored === 'number' ? [stored, samples] : stored
+/** A stored bucket lacks the metrics that were added after it. */
+const decodeBucket = (samples: number, stored: readonly unknown[]): Bucket => {
+  const bucket: Bucket = { samples, values: [], known: [] }
+  for (let i = 0; i < METRIC_NAMES.length; i++) {
+    const value = stored[i] ?? null
+    const [number, known] =
+      typeof value === 'number'
+        ? [value, samples]
+        : value === null
+          ? UNKNOWN
+          : requireList(value).map(requireNumber)
+    bucket.values.push(requireNumber(number))
+    bucket.known.push(requireNumber(known))
+  }
+  return bucket
+}
+
+const UNKNOWN = [Number.NaN, 0] as const
+
+const requireList = (value: unknown): readonly unknown[] => {
+  if (Array.isArray(value)) return value
+  throw new TypeError(`expected a list, found ${typeof value}`)
+}
+
+const requireNumber = (value: unknown): number => {
+  if (typeof value === 'number') return value
+  throw new TypeError(`expected a number, found ${typeof value}`)
 }

@@ -1,16 +1,13 @@
 import type { Transaction } from 'kysely'
 import type { Records } from '../../kernel/store/store.ts'
 import type { RecordTables } from '../../kernel/store/tables.ts'
-import { type Buckets, decodeSegment, encodeSegment, mergeSegment } from './bucket.ts'
+import { type Buckets, mergeSegment } from './bucket.ts'
+import { powerHourTable } from './power-hour.table.ts'
 import { type PowerHours, PowerSums } from './power-sums.ts'
+import { type SegmentKey, seriesTable } from './series.table.ts'
+import { seriesCellTable } from './series-cell.table.ts'
 
-/** One row: the buckets of one resolution that begin within a span of time. */
-export interface SegmentKey {
-  cellId: string
-  resolutionSeconds: number
-  /** Beginning of the span, unix milliseconds. */
-  at: number
-}
+export type { SegmentKey } from './series.table.ts'
 
 /** Storage of time series in the records. */
 export interface SeriesStore {
@@ -87,13 +84,13 @@ export const createSeriesStore = (records: Records): SeriesStore => {
   const readLateUntil: SeriesStore['readLateUntil'] = async cellIds => {
     const query = records.read.selectFrom('series_cells').selectAll()
     const rows = await query.where('cell_id', 'in', cellIds).execute()
-    return new Map(rows.map(row => [row.cell_id, row.late_until]))
+    return new Map(rows.map(seriesCellTable.read).map(row => [row.cellId, row.lateUntil]))
   }
 
   const readPower: SeriesStore['readPower'] = async from => {
     const query = records.read.selectFrom('power_hours').selectAll().where('hour_at', '>=', from)
     const rows = await query.execute()
-    return new Map(rows.map(row => [row.hour_at, { wattHours: row.watt_hours, cells: row.cells }]))
+    return new Map(rows.map(powerHourTable.read).map(({ hourAt, ...hour }) => [hourAt, hour]))
   }
 
   const prune: SeriesStore['prune'] = (after, cells, limits) =>
@@ -133,27 +130,26 @@ const insertNew = async (
   if (rows.length === 0) return []
   const written = await trx
     .insertInto('series')
-    .values(
-      rows.map(([key, segment]) => ({ ...columnsOf(key), buckets_json: encodeSegment(segment) })),
-    )
+    .values(rows.map(([key, buckets]) => seriesTable.write({ ...key, buckets })))
     .onConflict(conflict => conflict.doNothing())
     .returning(['cell_id', 'resolution_seconds', 'at'])
     .execute()
   if (written.length === rows.length) return []
-  const names = new Set(written.map(row => `${row.cell_id} ${row.resolution_seconds} ${row.at}`))
-  return rows.filter(
-    ([{ cellId, resolutionSeconds, at }]) => !names.has(`${cellId} ${resolutionSeconds} ${at}`),
-  )
+  const names = new Set(written.map(seriesTable.readSome).map(nameOf))
+  return rows.filter(([key]) => !names.has(nameOf(key)))
 }
+
+const nameOf = ({ cellId, resolutionSeconds, at }: SegmentKey): string =>
+  `${cellId} ${resolutionSeconds} ${at}`
 
 const isHourly = ({ resolutionSeconds }: Pick<SegmentKey, 'resolutionSeconds'>): boolean =>
   resolutionSeconds === 3600
 
 const addPower = async (trx: Transaction<RecordTables>, hours: PowerHours): Promise<void> => {
-  for (const [hour_at, { wattHours, cells }] of hours)
+  for (const [hourAt, { wattHours, cells }] of hours)
     await trx
       .insertInto('power_hours')
-      .values({ hour_at, watt_hours: wattHours, cells })
+      .values(powerHourTable.write({ hourAt, wattHours, cells }))
       .onConflict(conflict =>
         conflict.column('hour_at').doUpdateSet(row => ({
           watt_hours: row('power_hours.watt_hours', '+', wattHours),
@@ -169,29 +165,22 @@ const mergeRow = async (
   segment: Buckets,
   power: PowerSums,
 ): Promise<void> => {
-  const { cell_id, resolution_seconds, at } = columnsOf(key)
   const row = await trx
     .selectFrom('series')
     .select('buckets_json')
-    .where('cell_id', '=', cell_id)
-    .where('resolution_seconds', '=', resolution_seconds)
-    .where('at', '=', at)
+    .where('cell_id', '=', key.cellId)
+    .where('resolution_seconds', '=', key.resolutionSeconds)
+    .where('at', '=', key.at)
     .executeTakeFirstOrThrow()
-  const whole = decodeSegment(row.buckets_json)
+  const whole = mergeSegment(new Map(), seriesTable.readSome(row).buckets)
   if (isHourly(key)) power.add(whole, -1)
   mergeSegment(whole, segment)
   if (isHourly(key)) power.add(whole)
   await trx
     .updateTable('series')
-    .set({ buckets_json: encodeSegment(whole) })
-    .where('cell_id', '=', cell_id)
-    .where('resolution_seconds', '=', resolution_seconds)
-    .where('at', '=', at)
+    .set(seriesTable.writeSome({ buckets: whole }))
+    .where('cell_id', '=', key.cellId)
+    .where('resolution_seconds', '=', key.resolutionSeconds)
+    .where('at', '=', key.at)
     .execute()
 }
-
-const columnsOf = ({ cellId, resolutionSeconds, at }: SegmentKey) => ({
-  cell_id: cellId,
-  resolution_seconds: resolutionSeconds,
-  at,
-})

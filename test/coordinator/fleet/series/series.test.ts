@@ -400,3 +400,13 @@ t.test('the energy of all cells is the sum of their hourly means', async t => {
     t.strictSame(await series.energy(START), { wattHours: 70, cellHours: 1 })
   })
 })
+
+t.test(
+  'a row that is no list of buckets is refused, and one with fewer metrics is read',
+  async t => {
+    for (const text of ['{}', '[1]', '[["a",1]]', '[[0,1,"x"]]', '[[0,1,[2]]]', '[[0,1,[2,"x"]]]'])
+      t.throws(() => decodeSegment(text), { name: 'TypeError' }, text)
+    const { values, known, samples } = decodeSegment('[[0,3,7,[8,2]]]').get(0) ?? {}
+    t.strictSame([samples, values?.slice(0, 3), known?.slice(0, 3)], [3, [7, 8, NaN], [3, 2, 0]])
+  },
+)
