@@ -1,6 +1,12 @@
 import * as z from 'zod'
 import { json, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
+
+/** What shoal relies on in a response. */
+const GivenResponse = z.looseObject({
+  id: z.string(),
+  output: z.array(z.looseObject({ type: z.string() })),
+})
 
 export const storedResponseTable = defineTable('stored_responses', {
   columns: {
@@ -10,9 +16,9 @@ export const storedResponseTable = defineTable('stored_responses', {
     created_at: time(),
     expires_at: time(),
     /** Items of the whole conversation up to the response. */
-    input_json: json(z.unknown()),
-    /** The response as the client got it. */
-    response_json: json(z.unknown()),
+    input_json: json(z.array(z.record(z.string(), z.unknown()))),
+    /** The response as the client got it, from a cell of any version. */
+    response_json: json(GivenResponse),
   },
   key: ['id'],
   indexes: {
@@ -20,8 +26,6 @@ export const storedResponseTable = defineTable('stored_responses', {
     stored_responses_end: ['expires_at'],
   },
 })
-
-export type StoredResponseRow = RowOf<typeof storedResponseTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,11 +1,10 @@
 import { sql, type Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import { DAY_MS } from '../../../shared/time.ts'
-import type { ModelResponse } from '../../../shared/wire/response.ts'
-import type { InputItem } from '../../../shared/wire/responses.ts'
+import type { EntityOf } from '../../kernel/store/define-table.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { StoredResponseRow } from './stored-response.table.ts'
+import { storedResponseTable } from './stored-response.table.ts'
 
 const KEPT_DAYS = 30
 /** Limit of a response, which is stored with its whole conversation. */
@@ -20,17 +19,12 @@ interface KeptLimits {
 
 const PER_KEY: KeptLimits = { responses: 1000, bytes: 128 * 1024 * 1024 }
 
-/** Owner of stored responses: the requesting key, in the tenant that it acted for. */
-export interface ResponseOwner {
-  keyId: string
-  tenantId: string
-}
+type Stored = EntityOf<typeof storedResponseTable>
 
-export interface StoredResponse {
-  /** Items of the whole conversation up to the response. */
-  input: InputItem[]
-  response: ModelResponse
-}
+/** Owner of stored responses: the requesting key, in the tenant that it acted for. */
+export type ResponseOwner = Pick<Stored, 'keyId' | 'tenantId'>
+
+export type StoredResponse = Pick<Stored, 'input' | 'response'>
 
 interface StoredResponsesParts {
   ledger: Pick<Ledger, 'read' | 'free'>
@@ -52,13 +46,13 @@ export class StoredResponses {
     const { ledger, now } = this.#parts
     const row = await ledger.read
       .selectFrom('stored_responses')
-      .selectAll()
+      .select(['input_json', 'response_json'])
       .where('id', '=', id)
       .where('key_id', '=', owner.keyId)
       .where('tenant_id', '=', owner.tenantId)
       .where('expires_at', '>', now())
       .executeTakeFirst()
-    return row && toResponse(row)
+    return row && storedResponseTable.readSome(row)
   }
 
   /**
@@ -68,23 +62,18 @@ export class StoredResponses {
   async add({ input, response }: StoredResponse, owner: ResponseOwner): Promise<void> {
     const { ledger, now, perKey = PER_KEY } = this.#parts
     const at = now()
-    const input_json = JSON.stringify(input)
-    const response_json = JSON.stringify(response)
-    if (Buffer.byteLength(input_json) + Buffer.byteLength(response_json) > MAX_BYTES)
+    const row = storedResponseTable.write({
+      ...owner,
+      id: response.id,
+      createdAt: at,
+      expiresAt: at + KEPT_DAYS * DAY_MS,
+      input,
+      response,
+    })
+    if (Buffer.byteLength(row.input_json) + Buffer.byteLength(row.response_json) > MAX_BYTES)
       throw new ShoalError('payload_too_large', `it has more than ${MAX_BYTES} bytes`)
     await ledger.free.write(async trx => {
-      await trx
-        .insertInto('stored_responses')
-        .values({
-          id: response.id,
-          key_id: owner.keyId,
-          tenant_id: owner.tenantId,
-          created_at: at,
-          expires_at: at + KEPT_DAYS * DAY_MS,
-          input_json,
-          response_json,
-        })
-        .execute()
+      await trx.insertInto('stored_responses').values(row).execute()
       await deleteSurplus(trx, owner.keyId, perKey)
     })
   }
@@ -103,11 +92,6 @@ export class StoredResponses {
     return removed.length > 0
   }
 }
-
-const toResponse = ({ input_json, response_json }: StoredResponseRow): StoredResponse => ({
-  input: JSON.parse(input_json),
-  response: JSON.parse(response_json),
-})
 
 type Trx = Transaction<LedgerTables>
 

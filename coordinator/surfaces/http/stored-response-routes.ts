@@ -2,7 +2,11 @@ import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
 import { ModelResponse } from '../../../shared/wire/response.ts'
-import type { ResponseOwner, StoredResponses } from '../../gateway/responses/stored-responses.ts'
+import type {
+  ResponseOwner,
+  StoredResponse,
+  StoredResponses,
+} from '../../gateway/responses/stored-responses.ts'
 import { requireKey } from './auth.ts'
 
 const SHOW = {
@@ -42,7 +46,7 @@ export const storedResponseRoutes: FastifyPluginAsync<{ responses: StoredRespons
   app.get<Route>(
     '/v1/responses/:response_id',
     { config: { docs: SHOW } },
-    async (request): Promise<ModelResponse> => {
+    async (request): Promise<StoredResponse['response']> => {
       const { response_id: id } = request.params
       const found = await responses.find(id, ownerOf(request))
       if (found === undefined) throw createMissingResponseError(id)

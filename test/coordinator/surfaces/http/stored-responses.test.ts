@@ -124,10 +124,25 @@ onEachStore('a response is stored on request, continued, shown and deleted', asy
 })
 
 const OWNER = { keyId: 'key_a', tenantId: 'acme' }
-const responseOf = (id: string, text = '') =>
-  ({ input: [], response: { id, output: [message(text)] } }) as unknown as Parameters<
-    StoredResponses['add']
-  >[0]
+const responseOf = (id: string, text = '') => ({
+  input: [],
+  response: { id, output: [message(text)] },
+})
+
+t.test('a response of another version is returned as it is, a damaged one is an error', async t => {
+  const { ledger } = await STORES.SQLite.open(t)
+  const stored = new StoredResponses({ ledger, now: () => 0 })
+  const newer = { input: [], response: { id: 'resp_1', output: [], novel: { depth: 2 } } }
+  await stored.add(newer, OWNER)
+  t.strictSame(await stored.find('resp_1', OWNER), newer)
+  const damaged = JSON.stringify({ id: 'resp_1', output: 'xyzzy' })
+  await ledger.free.write(trx =>
+    trx.updateTable('stored_responses').set({ response_json: damaged }).execute(),
+  )
+  const error = await stored.find('resp_1', OWNER).catch(error => error)
+  t.match(error, { code: 'internal', message: /column response_json is damaged: output: / })
+  t.notMatch(error.message, 'xyzzy')
+})
 
 onEachStore('the oldest responses of a key give way to its newest', async (t, open) => {
   const { ledger } = await open()
