@@ -9,6 +9,7 @@ import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { hasMaintenance } from './maintenance.ts'
 import { findOwner } from './rendezvous.ts'
+import { replicaTable } from './replica.table.ts'
 import type { Replica, Replicas } from './replicas.ts'
 
 interface RegisteredReplicasParts {
@@ -103,16 +104,14 @@ export class RegisteredReplicas implements Replicas {
         .execute()
       await trx
         .insertInto('replicas')
-        .values({
-          id: self.id,
-          name: self.name ?? null,
-          address: self.address ?? null,
-          version: self.version,
-          started_at: now,
-          until: now + LIVES_MS,
-          unconnected_json: '[]',
-          has_cells: Number(this.#hasCells()),
-        })
+        .values(
+          replicaTable.write({
+            ...self,
+            startedAt: now,
+            until: now + LIVES_MS,
+            hasCells: this.#hasCells(),
+          }),
+        )
         .onConflict(conflict => conflict.column('id').doUpdateSet({ until: now + LIVES_MS }))
         .execute()
       return selectLive(trx, now, self.id, [self.id])
@@ -152,13 +151,13 @@ export class RegisteredReplicas implements Replicas {
   /** Undefined when the row has gone, as after a copy of the store. */
   #renewRow(spared: readonly string[]): Promise<LiveSet | undefined> {
     const { ledger, ownership } = this.#parts
-    const has_cells = Number(this.#hasCells())
+    const hasCells = this.#hasCells()
     return ledger.free.write(async trx => {
       await ownership.keep(trx)
       const now = await ledger.nowMs(trx)
       const { numUpdatedRows } = await trx
         .updateTable('replicas')
-        .set({ until: now + LIVES_MS, has_cells })
+        .set(replicaTable.writeSome({ until: now + LIVES_MS, hasCells }))
         .where('id', '=', this.id)
         .executeTakeFirst()
       return numUpdatedRows === 0n ? undefined : selectLive(trx, now, this.id, spared)
@@ -191,16 +190,17 @@ const selectLive = async (
     .where(({ or, eb }) => or([eb('until', '>', now), eb('id', 'in', spared)]))
     .orderBy('id')
     .execute()
+  const stored = rows.map(replicaTable.read)
   return {
-    replicas: rows.map(row => ({
-      id: row.id,
-      name: row.name ?? undefined,
-      address: row.address ?? undefined,
-      version: row.version,
-      startedAt: row.started_at,
+    replicas: stored.map(({ id, name, address, version, startedAt }) => ({
+      id,
+      name,
+      address,
+      version,
+      startedAt,
     })),
-    othersHaveCells: rows.some(
-      row => row.id !== selfId && row.has_cells > 0 && row.until > now + RENEWED_MS,
+    othersHaveCells: stored.some(
+      each => each.id !== selfId && each.hasCells && each.until > now + RENEWED_MS,
     ),
   }
 }

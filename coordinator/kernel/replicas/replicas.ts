@@ -1,15 +1,6 @@
-/** A coordinator that serves the fleet. */
-export interface Replica {
-  /** New at every start: `rep_…`. */
-  id: string
-  /** Name for people; unlike the id it is the same after a start. Undefined for older coordinators. */
-  name: string | undefined
-  /** URL at which cells reach this coordinator and no other; undefined behind a balancer. */
-  address: string | undefined
-  version: string
-  /** Unix milliseconds by the clock of the store. */
-  startedAt: number
-}
+import type { Replica } from './replica.table.ts'
+
+export type { Replica } from './replica.table.ts'
 
 /** The coordinators that serve one fleet together on a shared store. */
 export interface Replicas {

@@ -2,7 +2,7 @@ import type { Kysely, Transaction } from 'kysely'
 import type { SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { findNextTime, jitterMs } from './recurrence.ts'
-import type { ScheduleRow } from './schedule.table.ts'
+import { type StoredSchedule, scheduleTable } from './schedule.table.ts'
 import { type NewSchedule, type Schedule, scheduleOf } from './schedule.ts'
 
 type Trx = Transaction<LedgerTables>
@@ -11,10 +11,10 @@ type Trx = Transaction<LedgerTables>
 export const planNextRun = (
   { name, expression, timeZone, jitterSeconds }: NewSchedule,
   after: number,
-): Pick<ScheduleRow, 'next_at' | 'due_at'> => {
-  const next = findNextTime({ expression, timeZone }, after)
-  if (next === undefined) return { next_at: null, due_at: null }
-  return { next_at: next, due_at: next + jitterMs(name, jitterSeconds) }
+): Pick<StoredSchedule, 'nextAt' | 'dueAt'> => {
+  const nextAt = findNextTime({ expression, timeZone }, after)
+  if (nextAt === undefined) return { nextAt, dueAt: undefined }
+  return { nextAt, dueAt: nextAt + jitterMs(name, jitterSeconds) }
 }
 
 /**
@@ -27,23 +27,15 @@ export const putSchedule = async (
   now: number,
 ): Promise<void> => {
   const old = await findSchedule(trx, schedule.name)
-  const values = {
-    kind: schedule.kind,
-    payload_json: JSON.stringify(schedule.payload),
-    tenant_id: schedule.tenantId ?? null,
-    expression: schedule.expression,
-    time_zone: schedule.timeZone,
-    jitter_seconds: schedule.jitterSeconds,
-    grace_seconds: schedule.graceSeconds,
-    changed_at: now,
-    ...(old !== undefined && recursAlike(old, schedule) ? {} : planNextRun(schedule, now)),
-  }
+  const { tenantId } = schedule
   if (old === undefined) {
-    const counters = { enabled: 1, last_at: null, last_job_id: null, runs: 0, missed: 0 }
-    const planned = planNextRun(schedule, now)
-    const row = { name: schedule.name, created_at: now, ...counters, ...values, ...planned }
+    const counters = { enabled: true, runs: 0, missed: 0, createdAt: now, changedAt: now }
+    const row = scheduleTable.write({ ...schedule, ...counters, ...planNextRun(schedule, now) })
     await trx.insertInto('schedules').values(row).execute()
-  } else await changeSchedule(trx, schedule.name, values)
+    return
+  }
+  const planned = recursAlike(old, schedule) ? {} : planNextRun(schedule, now)
+  await changeSchedule(trx, schedule.name, { ...schedule, tenantId, changedAt: now, ...planned })
 }
 
 const recursAlike = (old: Schedule, schedule: NewSchedule): boolean =>
@@ -54,8 +46,9 @@ const recursAlike = (old: Schedule, schedule: NewSchedule): boolean =>
 export const changeSchedule = async (
   trx: Trx,
   name: string,
-  values: Partial<ScheduleRow>,
+  fields: Partial<StoredSchedule>,
 ): Promise<void> => {
+  const values = scheduleTable.writeSome(fields)
   await trx.updateTable('schedules').set(values).where('name', '=', name).execute()
 }
 
@@ -70,11 +63,13 @@ export const findSchedule = async (
 ): Promise<Schedule | undefined> => {
   const query = db.selectFrom('schedules').selectAll().where('name', '=', name)
   const row = await query.executeTakeFirst()
-  return row && scheduleOf(row)
+  return row && scheduleOf(scheduleTable.read(row))
 }
 
 export const listSchedules = async (db: Kysely<LedgerTables>): Promise<Schedule[]> =>
-  (await db.selectFrom('schedules').selectAll().orderBy('name').execute()).map(scheduleOf)
+  (await db.selectFrom('schedules').selectAll().orderBy('name').execute())
+    .map(scheduleTable.read)
+    .map(scheduleOf)
 
 /** Enabled schedules whose time has come, the most overdue first. */
 export const listDue = async (
@@ -84,5 +79,5 @@ export const listDue = async (
 ): Promise<Schedule[]> => {
   const query = db.selectFrom('schedules').selectAll().where('enabled', '=', 1)
   const rows = await query.where('due_at', '<=', now).orderBy('due_at').limit(limit).execute()
-  return rows.map(scheduleOf)
+  return rows.map(scheduleTable.read).map(scheduleOf)
 }

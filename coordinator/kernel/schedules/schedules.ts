@@ -79,11 +79,7 @@ export class Schedules {
       const schedule = requireSchedule(await findSchedule(trx, name), name)
       if (schedule.isEnabled === isEnabled) return schedule
       const planned = isEnabled ? planNextRun(schedule, now()) : {}
-      await changeSchedule(trx, name, {
-        enabled: isEnabled ? 1 : 0,
-        changed_at: now(),
-        ...planned,
-      })
+      await changeSchedule(trx, name, { enabled: isEnabled, changedAt: now(), ...planned })
       return requireSchedule(await findSchedule(trx, name), name)
     })
   }
@@ -146,7 +142,7 @@ export class Schedules {
       onceKey: `schedule:${name}:${nextAt}`,
     })
     const runs = schedule.runs + 1
-    await changeSchedule(trx, name, { ...values, runs, last_at: nextAt, last_job_id: job.id })
+    await changeSchedule(trx, name, { ...values, runs, lastAt: nextAt, lastJobId: job.id })
   }
 
   async #isRunning(trx: Transaction<LedgerTables>, { lastJobId }: Schedule): Promise<boolean> {

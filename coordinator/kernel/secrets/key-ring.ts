@@ -1,7 +1,7 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { openText, sealText } from './cipher.ts'
 import { readSealingKeys, type SealingKey } from './key-file.ts'
-import type { SecretRow } from './secret.table.ts'
+import type { StoredSecret } from './secret.table.ts'
 
 /** The keys of one `sealing.key`, which open and seal rows of the table `secrets`. */
 export class KeyRing {
@@ -31,8 +31,8 @@ export class KeyRing {
   }
 
   /** Throws `config_invalid` for a row of another key, `store_unavailable` for a damaged one. */
-  open({ name, key_id, sealed }: Pick<SecretRow, 'name' | 'key_id' | 'sealed'>): string {
-    const text = openText(this.#find(key_id).bytes, sealed, contextOf(name))
+  open({ name, keyId, sealed }: Pick<StoredSecret, 'name' | 'keyId' | 'sealed'>): string {
+    const text = openText(this.#find(keyId).bytes, sealed, contextOf(name))
     if (text === undefined)
       throw new ShoalError('store_unavailable', `the secret ${name} in the store is damaged`)
     return text

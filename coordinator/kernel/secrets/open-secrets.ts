@@ -4,6 +4,7 @@ import { isStoreFolder, type Store } from '../store/store.ts'
 import { createDataKeys } from './data-keys.ts'
 import { createSealingKeys, readSealingKeys, sealingKeyPath } from './key-file.ts'
 import { createWrongKeyError, KeyRing } from './key-ring.ts'
+import { secretTable } from './secret.table.ts'
 import type { SecretName } from './secrets.ts'
 import { EVEN_FROZEN, SharedSecrets } from './shared-secrets.ts'
 import { readSecretFiles, removeStoredFiles, requireIntact } from './takeover.ts'
@@ -34,7 +35,7 @@ export const openKeyRing = async ({
   const keys = await readSealingKeys(path)
   if (keys === undefined) throw createWrongKeyError(path, 'is missing, which opens')
   const ring = new KeyRing(path, keys)
-  ring.open(first)
+  ring.open(secretTable.read(first))
   return ring
 }
 

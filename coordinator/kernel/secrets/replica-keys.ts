@@ -16,12 +16,12 @@ export const publishKeys = (
   keyIds: readonly string[],
 ): Promise<void> =>
   free.write(async trx => {
-    const key_ids_json = JSON.stringify(keyIds)
+    const row = replicaKeyTable.write({ replicaId, keyIds: [...keyIds] })
     await deleteGone(trx)
     await trx
       .insertInto('replica_keys')
-      .values({ replica_id: replicaId, key_ids_json })
-      .onConflict(conflict => conflict.column('replica_id').doUpdateSet({ key_ids_json }))
+      .values(row)
+      .onConflict(conflict => conflict.column('replica_id').doUpdateSet(row))
       .execute()
   }, EVEN_FROZEN)
 

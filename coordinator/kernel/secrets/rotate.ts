@@ -5,6 +5,7 @@ import type { Ledger, SealedTrx } from '../store/store.ts'
 import { announceDataKey, promoteDataKey } from './data-keys.ts'
 import type { OpenedSecrets } from './open-secrets.ts'
 import { findReplicasWithout } from './replica-keys.ts'
+import { secretTable } from './secret.table.ts'
 
 interface Rotation {
   /** Id of the key that seals the store from now on. */
@@ -44,26 +45,28 @@ export const rotateSealingKey = async (parts: RotationParts): Promise<Rotation> 
 
 const reseal = async (trx: SealedTrx, { ledger, ring }: RotationParts): Promise<Rotation> => {
   const [keyId = ''] = ring.ids
-  const rows = await trx.selectFrom('secrets').selectAll().execute()
-  const replaces = rows.find(({ name }) => name === 'data-keys')?.key_id ?? ''
+  const stored = (await trx.selectFrom('secrets').selectAll().execute()).map(secretTable.read)
+  const replaces = stored.find(({ name }) => name === 'data-keys')?.keyId ?? ''
   if (replaces === keyId)
     throw new ShoalError(
       'conflict',
       `the store is sealed with the first key of ${ring.path} already: add another one with secrets add-key`,
     )
   await requireKeyEverywhere(trx, keyId, await ledger.nowMs(trx))
-  for (const row of rows) {
-    const text = ring.open(row)
-    const isAnnounced = row.name === 'data-keys'
+  for (const secret of stored) {
+    const text = ring.open(secret)
+    const isAnnounced = secret.name === 'data-keys'
     const next = isAnnounced ? announceDataKey(text) : text
     await trx
       .updateTable('secrets')
-      .set({
-        key_id: keyId,
-        sealed: ring.seal(keyId, row.name, next),
-        version: row.version + (isAnnounced ? 1 : 0),
-      })
-      .where('name', '=', row.name)
+      .set(
+        secretTable.writeSome({
+          keyId,
+          sealed: ring.seal(keyId, secret.name, next),
+          version: secret.version + (isAnnounced ? 1 : 0),
+        }),
+      )
+      .where('name', '=', secret.name)
       .execute()
   }
   return { sealing_key: keyId, replaces }

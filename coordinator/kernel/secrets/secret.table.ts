@@ -1,5 +1,5 @@
 import { integer, sealed, text, time } from '../store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../store/define-table.ts'
 
 /** A secret that all coordinators share, encrypted with a key of `sealing.key`. */
 export const secretTable = defineTable('secrets', {
@@ -15,7 +15,7 @@ export const secretTable = defineTable('secrets', {
   key: ['name'],
 })
 
-export type SecretRow = RowOf<typeof secretTable>
+export type StoredSecret = EntityOf<typeof secretTable>
 
 declare module '../store/tables.ts' {
   interface LedgerTables {

@@ -6,10 +6,10 @@ import { bumpRevision } from '../store/revisions.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import type { KeyRing } from './key-ring.ts'
-import type { SecretRow } from './secret.table.ts'
+import { type StoredSecret, secretTable } from './secret.table.ts'
 import type { SecretChange, SecretListener, SecretName, Secrets } from './secrets.ts'
 
-interface KnownSecret extends Pick<SecretRow, 'version' | 'sealed'> {
+interface KnownSecret extends Pick<StoredSecret, 'version' | 'sealed'> {
   text: string
 }
 
@@ -37,7 +37,7 @@ export class SharedSecrets implements Secrets {
   }
 
   async has(trx: Transaction<LedgerTables>, name: SecretName): Promise<boolean> {
-    return (await selectRow(trx, name)) !== undefined
+    return (await readSecret(trx, name)) !== undefined
   }
 
   async ensure(name: SecretName, create: () => string | Promise<string>): Promise<string> {
@@ -54,12 +54,12 @@ export class SharedSecrets implements Secrets {
   async update(name: SecretName, change: SecretChange, options?: WriteOptions): Promise<string> {
     const { ledger, ring } = this.#parts
     const { row, text } = await ledger.sealed.write(async trx => {
-      const before = await requireRow(trx, name)
+      const before = await requireSecret(trx, name)
       const now = await ledger.nowMs(trx)
       const text = await change(ring.open(before), trx, now)
-      const sealed = ring.seal(before.key_id, name, text)
-      const row = { ...before, sealed, version: before.version + 1, changed_at: now }
-      await replaceRow(trx, row)
+      const sealed = ring.seal(before.keyId, name, text)
+      const row = { ...before, sealed, version: before.version + 1, changedAt: now }
+      await replaceSecret(trx, row)
       return { row, text }
     }, options)
     this.#adopt(row, true)
@@ -73,7 +73,7 @@ export class SharedSecrets implements Secrets {
   }
 
   async isCurrent(name: SecretName, trx: Transaction<LedgerTables>): Promise<boolean> {
-    const row = await selectRow(trx, name)
+    const row = await readSecret(trx, name)
     return row?.version === this.#known.get(name)?.version
   }
 
@@ -83,8 +83,10 @@ export class SharedSecrets implements Secrets {
    */
   async refresh(): Promise<void> {
     const { ledger, ring } = this.#parts
-    const rows = await ledger.read.selectFrom('secrets').selectAll().execute()
-    if (rows.some(({ key_id }) => !ring.ids.includes(key_id))) await ring.reread()
+    const rows = (await ledger.read.selectFrom('secrets').selectAll().execute()).map(
+      secretTable.read,
+    )
+    if (rows.some(({ keyId }) => !ring.ids.includes(keyId))) await ring.reread()
     for (const row of rows) {
       const known = this.#known.get(row.name)
       const isLost = known !== undefined && known.version > row.version
@@ -93,32 +95,32 @@ export class SharedSecrets implements Secrets {
   }
 
   /** Inserts a secret unless another coordinator has; returns the row that the store has now. */
-  async insertNew(trx: SealedTrx, name: SecretName, text: string): Promise<SecretRow> {
+  async insertNew(trx: SealedTrx, name: SecretName, text: string): Promise<StoredSecret> {
     const { ledger, ring } = this.#parts
-    const present = await selectRow(trx, name)
+    const present = await readSecret(trx, name)
     if (present !== undefined) return present
-    const anchor = await selectRow(trx, 'data-keys')
-    const key_id = anchor?.key_id ?? (ring.ids[0] as string)
-    const sealed = ring.seal(key_id, name, text)
-    const row = { name, key_id, sealed, version: 1, changed_at: await ledger.nowMs(trx) }
-    await trx.insertInto('secrets').values(row).execute()
+    const anchor = await readSecret(trx, 'data-keys')
+    const keyId = anchor?.keyId ?? (ring.ids[0] as string)
+    const sealed = ring.seal(keyId, name, text)
+    const row = { name, keyId, sealed, version: 1, changedAt: await ledger.nowMs(trx) }
+    await trx.insertInto('secrets').values(secretTable.write(row)).execute()
     return row
   }
 
-  #putBack(name: SecretName, { version, text }: KnownSecret): Promise<SecretRow> {
+  #putBack(name: SecretName, { version, text }: KnownSecret): Promise<StoredSecret> {
     const { ledger, ring } = this.#parts
     return ledger.sealed.write(async trx => {
-      const before = await requireRow(trx, name)
+      const before = await requireSecret(trx, name)
       if (before.version >= version) return before
-      const sealed = ring.seal(before.key_id, name, text)
-      const row = { ...before, sealed, version, changed_at: await ledger.nowMs(trx) }
-      await replaceRow(trx, row)
+      const sealed = ring.seal(before.keyId, name, text)
+      const row = { ...before, sealed, version, changedAt: await ledger.nowMs(trx) }
+      await replaceSecret(trx, row)
       return row
     }, EVEN_FROZEN)
   }
 
   /** Takes over a row unless a newer one is known already; returns the text. */
-  #adopt(row: SecretRow, isOwn = false): string {
+  #adopt(row: StoredSecret, isOwn = false): string {
     const { name, version, sealed } = row
     const known = this.#known.get(name)
     if (known !== undefined && (known.version > version || known.sealed === sealed))
@@ -131,19 +133,29 @@ export class SharedSecrets implements Secrets {
   }
 }
 
-const replaceRow = async (trx: SealedTrx, row: SecretRow): Promise<void> => {
-  await trx.updateTable('secrets').set(row).where('name', '=', row.name).execute()
+const replaceSecret = async (trx: SealedTrx, row: StoredSecret): Promise<void> => {
+  await trx
+    .updateTable('secrets')
+    .set(secretTable.write(row))
+    .where('name', '=', row.name)
+    .execute()
   await bumpRevision(trx, 'secrets')
 }
 
-const selectRow = (
+const readSecret = async (
   trx: Transaction<LedgerTables>,
   name: SecretName,
-): Promise<SecretRow | undefined> =>
-  trx.selectFrom('secrets').selectAll().where('name', '=', name).executeTakeFirst()
+): Promise<StoredSecret | undefined> => {
+  const query = trx.selectFrom('secrets').selectAll().where('name', '=', name)
+  const row = await query.executeTakeFirst()
+  return row && secretTable.read(row)
+}
 
-const requireRow = async (trx: Transaction<LedgerTables>, name: SecretName): Promise<SecretRow> => {
-  const row = await selectRow(trx, name)
+const requireSecret = async (
+  trx: Transaction<LedgerTables>,
+  name: SecretName,
+): Promise<StoredSecret> => {
+  const row = await readSecret(trx, name)
   if (row !== undefined) return row
   throw new ShoalError(
     'store_unavailable',

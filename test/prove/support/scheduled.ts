@@ -44,7 +44,7 @@ export const runSchedules = async (
       const verdicts: WorkVerdict[] = []
       for (const name of NAMES) {
         await waitUntil(`a run of ${name}`, async () => (await read(set, name)).runs > 0, LOOK_MS)
-        await ledger.sealed.write(trx => changeSchedule(trx, name, { enabled: 0 }))
+        await ledger.sealed.write(trx => changeSchedule(trx, name, { enabled: false }))
         verdicts.push(await judgeSchedule(set, receiver, await read(set, name), startedAt))
       }
       const sum = (field: keyof WorkVerdict): number =>
