@@ -162,7 +162,7 @@ const measure = async (side: Side, loginsFile: string, settings: Settings): Prom
     'healthz p99 ms': round(percentile(healthMs, 99)),
     'loop delay max ms': round(Math.max(...side.loopDelayMs)),
     acknowledged: Object.values(after.acknowledgedChanges).reduce((sum, n) => sum + n, 0),
-    'acknowledged, lost': lostChanges(after, side),
+    'acknowledged, lost': countLostChanges(after, side),
     'cut off': after.closed,
     'taken for gone': side.countLost(),
   }
@@ -173,7 +173,7 @@ const measure = async (side: Side, loginsFile: string, settings: Settings): Prom
 }
 
 /** Changes that a cell got acknowledged and that did not arrive. */
-const lostChanges = ({ acknowledgedChanges }: Stats, { arrived }: Side): number =>
+const countLostChanges = ({ acknowledgedChanges }: Stats, { arrived }: Side): number =>
   Object.entries(acknowledgedChanges).reduce(
     (lost, [cell, count]) => lost + Math.max(0, count - (arrived.get(cell) ?? 0)),
     0,

@@ -21,7 +21,7 @@ import {
   keepCurrentExamples,
 } from './response-examples.ts'
 import { upstreamSourcesPage } from './upstream-sources-page.ts'
-import { type ExampleAnswer, workedExample } from './worked-example.ts'
+import { type ExampleAnswer, formatWorkedExample } from './worked-example.ts'
 
 const ROOT = resolve(import.meta.dirname, '..')
 
@@ -195,7 +195,7 @@ const section = (skill: Skill, answer: ExampleAnswer | undefined): string[] => [
     : [`The answer is the same for every tenant. ${skill.constantBecause}`, '']),
   ...fields('input', jsonSchema(skill.input)),
   ...fields('output', jsonSchema(skill.output)),
-  ...(answer === undefined ? [] : workedExample(skill, answer)),
+  ...(answer === undefined ? [] : formatWorkedExample(skill, answer)),
 ]
 
 interface ObjectSchema {

@@ -13,7 +13,7 @@ const MAX_DEPTH = 3
 const MAX_CHARACTERS = 100
 
 /** The first example of a skill and its answer in short, as lines of Markdown. */
-export const workedExample = ({ examples }: Skill, answer: ExampleAnswer): string[] => [
+export const formatWorkedExample = ({ examples }: Skill, answer: ExampleAnswer): string[] => [
   '```json',
   JSON.stringify(examples[0] ?? {}),
   '```',
@@ -21,13 +21,13 @@ export const workedExample = ({ examples }: Skill, answer: ExampleAnswer): strin
   answer.status === 200 ? 'The answer, in short:' : `The answer, with status ${answer.status}:`,
   '',
   '```json',
-  ...shownLines(settle(answer.body) as ExampleAnswer['body']),
+  ...listShownLines(settle(answer.body) as ExampleAnswer['body']),
   '```',
   '',
 ]
 
 /** One line for each field of the answer. */
-const shownLines = (body: ExampleAnswer['body']): string[] => {
+const listShownLines = (body: ExampleAnswer['body']): string[] => {
   const fields = Object.entries(shortenMembers(body, MAX_LINES, 0))
   const lines = fields.map(([name, value]) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)}`)
   return ['{', lines.join(',\n'), '}']

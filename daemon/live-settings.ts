@@ -24,13 +24,13 @@ interface LiveSettingsParts {
 
 /** Limits of each class of spooled records, as shares of the total. */
 export const spoolLimits = ({ spool }: DaemonConfig): Required<SpoolLimits> => ({
-  maxBytes: shareOf(spool, Math.min(spool.telemetry_percent, 100 - reservedPercent(spool))),
+  maxBytes: shareOf(spool, Math.min(spool.telemetry_percent, 100 - computeReservedPercent(spool))),
   outboxBytes: shareOf(spool, spool.ack_percent),
   findingsBytes: shareOf(spool, spool.findings_percent),
   drainBytesPerSecond: spool.drain_bytes_per_second,
 })
 
-const reservedPercent = (spool: DaemonConfig['spool']): number =>
+const computeReservedPercent = (spool: DaemonConfig['spool']): number =>
   Math.min(99, spool.ack_percent + spool.findings_percent)
 
 const shareOf = ({ max_bytes }: DaemonConfig['spool'], percent: number): number =>

@@ -13,7 +13,7 @@ import { VERSION } from '../shared/version.ts'
 import { type CliCommand, COMMANDS_HELP, commandHelp, commands } from './cli/commands.ts'
 import { DaemonConfig } from './config.ts'
 import { daemon } from './daemon.ts'
-import { readRegisteredModels, startingConfig } from './desired/desired-file.ts'
+import { readRegisteredModels, readStartingConfig } from './desired/desired-file.ts'
 import { settingsOf } from './desired/settings.ts'
 import { inferenceService } from './services/inference.ts'
 
@@ -98,7 +98,7 @@ const run = async (
   read: () => LoadedConfig<DaemonConfig>,
   retune: boolean,
 ): Promise<void> => {
-  const config = await startingConfig(own)
+  const config = await readStartingConfig(own)
   const logger = createLogger({ level: config.log.level })
   const { catalogue } = config
   const { leave, stop } = leaveOnSignals(logger)

@@ -40,7 +40,7 @@ export const isSignedBy = (
     return false
   try {
     const bytes = Buffer.from(signature, 'base64url')
-    return verify(null, signedBytes(purpose, value), publicKeyOf(publicKey), bytes)
+    return verify(null, encodeSigned(purpose, value), publicKeyOf(publicKey), bytes)
   } catch {
     return false
   }
@@ -59,7 +59,7 @@ export const isSignedByLater = async (
     return false
   try {
     const bytes = Buffer.from(signature, 'base64url')
-    return await verifyLater(null, signedBytes(purpose, value), publicKeyOf(publicKey), bytes)
+    return await verifyLater(null, encodeSigned(purpose, value), publicKeyOf(publicKey), bytes)
   } catch {
     return false
   }
@@ -92,7 +92,7 @@ export const createSigner = (privateKey: string): Signer => {
   const { x = '' } = createPublicKey(key).export({ format: 'jwk' })
   return {
     publicKey: x,
-    sign: (purpose, value) => sign(null, signedBytes(purpose, value), key).toString('base64url'),
+    sign: (purpose, value) => sign(null, encodeSigned(purpose, value), key).toString('base64url'),
   }
 }
 
@@ -118,7 +118,7 @@ const makeKey = async (path: string): Promise<string> => {
   return (await createPrivate(path, text)) ? text : ((await readPrivate(path)) ?? '')
 }
 
-const signedBytes = (purpose: string, value: unknown): Buffer =>
+const encodeSigned = (purpose: string, value: unknown): Buffer =>
   Buffer.from(`shoal ${purpose}\n${canonicalJson(value)}`)
 
 const publicKeyOf = (x: string): KeyObject =>

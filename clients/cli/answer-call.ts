@@ -3,20 +3,20 @@ import { formatUnits } from '../../shared/print-units.ts'
 import { onStopSignals } from '../../shared/stop-signals.ts'
 import { judgeAnswer } from '../../shared/success-rule.ts'
 import { escapeHidden, escapeHiddenInText } from '../../shared/visible.ts'
-import { answerStep } from './answer-step.ts'
+import { adviseOnAnswer } from './answer-step.ts'
 import { type ApiCall, TextAnswer } from './api.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
 import { followWork } from './follow.ts'
 import {
+  classifyAnswer,
   type GateAnswer,
   isPending,
   type KindFacts,
   type KnownAnswer,
-  knownAnswer,
   requestIdOf,
 } from './known-answer.ts'
-import { declaredStep } from './next-step.ts'
+import { fillDeclaredStep } from './next-step.ts'
 import { readableAnswer } from './readable-answer.ts'
 import { sendWithKey } from './send-with-key.ts'
 import type { SentCommand } from './sent-command.ts'
@@ -42,7 +42,7 @@ export const answerCall = async (
   if (isText) return writeParts(session, call)
   const answer = await sendWithKey(session, call, send, isEmergency)
   if (answer instanceof TextAnswer) return writeText(session, answer)
-  const known = knownAnswer(answer, operation)
+  const known = classifyAnswer(answer, operation)
   const end = wait ? await followAnswer(session, known) : undefined
   const shown = end?.answer ?? (answer as PrintableRows)
   const last = end === undefined ? known : endOf(known, end.answer)
@@ -51,14 +51,15 @@ export const answerCall = async (
   else session.write(none)
   const unconfirmed = await findUnconfirmed(api, last)
   if (unconfirmed !== undefined) throw unconfirmed
-  const step = end?.hint ?? answerStep(last, call.method) ?? declaredStep(shown, settings.url, next)
+  const step =
+    end?.hint ?? adviseOnAnswer(last, call.method) ?? fillDeclaredStep(shown, settings.url, next)
   if (step !== undefined && format === 'text') session.hint(step)
   if (wait && isPending(known)) throw waitsForPeople(known.value)
-  process.exitCode = exitOf(judgedPart(known, answer, end), success) || (end?.exit ?? 0)
+  process.exitCode = exitOf(findJudgedPart(known, answer, end), success) || (end?.exit ?? 0)
 }
 
 /** Part of an answer that success rules apply to: of work, only the result of a finished task. */
-const judgedPart = (
+const findJudgedPart = (
   known: KnownAnswer,
   answer: unknown,
   end: { answer: object } | undefined,
@@ -92,7 +93,7 @@ export const presentAnswer = (
   operation: KindFacts & Pick<DescribedOperation, 'units'>,
 ): PrintableRows => {
   if (format !== 'text') return answer
-  const known = knownAnswer(answer, operation)
+  const known = classifyAnswer(answer, operation)
   const shown = isPending(known) ? omitHint(known.value) : answer
   return formatUnits(readableAnswer(shown), operation.units) as PrintableRows
 }

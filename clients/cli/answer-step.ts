@@ -3,17 +3,18 @@ import { type GateAnswer, type KnownAnswer, requestIdOf } from './known-answer.t
 import { exitOfCommand, type SentCommand, waitForCommand } from './sent-command.ts'
 
 /** Suggestion after an answer that needs a further step; undefined after any other. */
-export const answerStep = (known: KnownAnswer, method: string): string | undefined => {
-  if (known.kind === 'command' || known.kind === 'device_command') return commandStep(known.value)
+export const adviseOnAnswer = (known: KnownAnswer, method: string): string | undefined => {
+  if (known.kind === 'command' || known.kind === 'device_command')
+    return adviseOnCommand(known.value)
   if (known.kind === 'begun_task')
     return `shoal tasks show ${escapeHidden(known.value.task_id)} --wait waits for the outcome`
   if (known.kind !== 'gate_request') return undefined
   return known.value.status === 'pending'
-    ? pendingStep(known.value, method)
-    : approvedStep(known.value)
+    ? adviseOnPending(known.value, method)
+    : adviseOnApproved(known.value)
 }
 
-const commandStep = (command: SentCommand): string | undefined => {
+const adviseOnCommand = (command: SentCommand): string | undefined => {
   const steps = [
     ...(command.mode === 'dry' ? [DRY] : []),
     ...(exitOfCommand(command) === undefined
@@ -26,7 +27,7 @@ const commandStep = (command: SentCommand): string | undefined => {
 const DRY = 'mode dry: the cell only validates the command; --mode live carries it out'
 
 /** The line to approve a request; a person who reads it may reject it too. */
-const pendingStep = (request: GateAnswer, method: string): string | undefined => {
+const adviseOnPending = (request: GateAnswer, method: string): string | undefined => {
   if (request.hint !== undefined) return escapeHidden(request.hint)
   const id = requestIdOf(request)
   if (id === undefined || request.waits_for === 'supervisor') return undefined
@@ -37,7 +38,7 @@ const pendingStep = (request: GateAnswer, method: string): string | undefined =>
 }
 
 /** The way on after an approval of a plan that the coordinator made itself. */
-const approvedStep = ({ state, subject, requester, requester_id }: GateAnswer) =>
+const adviseOnApproved = ({ state, subject, requester, requester_id }: GateAnswer) =>
   state === 'approved' && subject?.startsWith(OWN_SUBJECT) === true
     ? `approved: ${escapeHidden(String(requester ?? requester_id))} carries it out by repeating the same call`
     : undefined

@@ -16,7 +16,7 @@ export const formatCandidate = ({ word, about }: CompletionCandidate): string =>
   about === '' ? word : `${word}\t${escapeHidden(about).slice(0, 60)}`
 
 /** Values of an argument or a flag that are known without a coordinator; undefined for others. */
-export const fixedValues = (
+export const listFixedValues = (
   { argChoices }: Argument | Option,
   placeholder: string,
 ): CompletionCandidate[] | undefined => {
@@ -115,7 +115,7 @@ const argumentCandidates = async (
   const all = command.registeredArguments
   const argument = all[at] ?? (all.at(-1)?.variadic === true ? all.at(-1) : undefined)
   if (argument === undefined) return []
-  const fixed = fixedValues(argument, argument.name())
+  const fixed = listFixedValues(argument, argument.name())
   return fixed ?? objectCandidates(await known(argument.name(), place))
 }
 
@@ -125,7 +125,7 @@ const valuesOf = async (
   known: KnownAt,
 ): Promise<CompletionCandidate[]> => {
   if (option === undefined) return []
-  const fixed = fixedValues(option, placeholderOf(option))
+  const fixed = listFixedValues(option, placeholderOf(option))
   if (fixed !== undefined) return fixed
   const field = option.attributeName().replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`)
   return objectCandidates(await known(field, place))

@@ -3,8 +3,8 @@ import { createApi } from './api.ts'
 import { completionCandidates, FILES, formatCandidate, type ValuePlace } from './candidates.ts'
 import { COMPLETE } from './completion.ts'
 import type { DescribedOperation } from './document.ts'
-import { cacheFolder, keptOperations, loadOperations } from './document-cache.ts'
-import { type KnownObject, knownObjects } from './known-ids.ts'
+import { cacheFolder, loadOperations, readKeptOperations } from './document-cache.ts'
+import { type KnownObject, listKnownObjects } from './known-ids.ts'
 import { addOperationCommands } from './operation-commands.ts'
 import type { Environment, GlobalOptions } from './options.ts'
 import { profilesFile, readProfiles } from './profiles.ts'
@@ -18,7 +18,7 @@ const ANSWER_SECONDS = 1
 /** Adds the hidden command that prints completions; it prints nothing on any error. */
 export const addComplete = (program: Command, env: Environment): void => {
   program.command(COMPLETE, { hidden: true }).action(async () => {
-    const typed = typedWords(env)
+    const typed = readTypedWords(env)
     const lines = await complete(program, typed.words, env).catch(() => [])
     process.stdout.write(lines.map(line => `${trimForBash(line, typed)}\n`).join(''))
     // An unfinished request must not keep the shell waiting
@@ -36,7 +36,7 @@ interface Typed {
   before: string | undefined
 }
 
-const typedWords = (env: Environment): Typed => {
+const readTypedWords = (env: Environment): Typed => {
   const { SHOAL_COMPLETE_LINE: line, SHOAL_COMPLETE_WORDS: words = '' } = env
   const { SHOAL_COMPLETE_CURRENT: current = '' } = env
   if (line === undefined) return { words: [...words.split('\n'), current], before: undefined }
@@ -74,19 +74,19 @@ const complete = async (
   const api = createApi({ ...settings, signal: AbortSignal.timeout(waitMs(env)) })
   const folder = cacheFolder(env)
   const load = () =>
-    keptOperations(settings.url, folder).then(
+    readKeptOperations(settings.url, folder).then(
       kept => kept ?? loadOperations(api, settings.url, folder),
     )
   // without it, the commands of this program are still there
   const operations: DescribedOperation[] = await load().catch(() => [])
   addOperationCommands(program, operations, async () => {})
   const profiles = () => readProfiles(profilesFile(env))
-  const known = (name: string, place: ValuePlace): Promise<KnownObject[]> =>
-    knownObjects(name, { operations, api, profiles, ...place }).then(
+  const listKnown = (name: string, place: ValuePlace): Promise<KnownObject[]> =>
+    listKnownObjects(name, { operations, api, profiles, ...place }).then(
       list => list?.objects ?? [],
       () => [],
     )
-  const found = await completionCandidates(program, typed, current, known)
+  const found = await completionCandidates(program, typed, current, listKnown)
   return found
     .filter(each => each === FILES || (each.word.startsWith(current) && SAFE.test(each.word)))
     .map(formatCandidate)

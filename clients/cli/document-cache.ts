@@ -52,7 +52,7 @@ export const loadOperations = async (
 }
 
 /** Cached operations, without a request; undefined when there are none. */
-export const keptOperations = async (
+export const readKeptOperations = async (
   url: string,
   folder: string,
 ): Promise<DescribedOperation[] | undefined> => (await read(fileOf(folder, url)))?.operations

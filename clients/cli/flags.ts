@@ -52,7 +52,7 @@ export const isTextList = ({ schema }: Field): boolean => {
 export const listChoices = ({ schema }: Field): string[] => textsOf(withoutNull(schema).items?.enum)
 
 /** Values of the fields that were typed; the others get the coordinator's defaults. */
-export const typedValues = (
+export const readTypedValues = (
   fields: readonly Field[],
   values: Record<string, unknown>,
   wasTyped: (attribute: string) => boolean,

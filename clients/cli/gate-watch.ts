@@ -5,7 +5,7 @@ import { formatOutput, type PrintableRows } from '../../shared/print.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import { GuidedError } from './describe-failure.ts'
-import { indentedJson } from './indented-json.ts'
+import { indentJson } from './indented-json.ts'
 import { limitToLines } from './options.ts'
 import { readableRequest } from './readable-answer.ts'
 import type { CliSession, RunWithSession } from './session.ts'
@@ -145,7 +145,7 @@ const nameRequester = ({ requester, requester_id }: GateRequest): string =>
 const describePlan = (request: GateRequest): { plan: string; evidence: string } => {
   const { plan, evidence } = readableRequest({ ...request })
   const { plan_text, evidence_text } = request
-  const text = (json: string | null) => (json === null ? 'none' : indentedJson(escapeHidden(json)))
+  const text = (json: string | null) => (json === null ? 'none' : indentJson(escapeHidden(json)))
   const tables = (value: unknown) => formatOutput(value as PrintableRows, 'text').trimEnd()
   return {
     plan: plan === undefined ? text(plan_text) : tables(plan),

@@ -10,7 +10,7 @@ const MAX_INDENT = 32
  * unchanged, even those that no parser accepts (`\u{202e}`). Text that is not JSON is returned
  * unchanged.
  */
-export const indentedJson = (json: string): string => {
+export const indentJson = (json: string): string => {
   const tokens = json.match(TOKEN) ?? []
   if (tokens.join('') !== json) return json
   let depth = 0

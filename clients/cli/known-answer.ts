@@ -59,7 +59,7 @@ export interface ModelAnswer {
 export type KindFacts = Pick<DescribedOperation, 'answers' | 'isGated' | 'mode'>
 
 /** The kind of an answer: a gated call may answer with a pending request in place of its output. */
-export const knownAnswer = (
+export const classifyAnswer = (
   answer: unknown,
   { answers, isGated, mode }: KindFacts,
 ): KnownAnswer => {

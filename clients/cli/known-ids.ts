@@ -58,7 +58,7 @@ export const listOf = (field: string, group = ''): readonly string[] => {
  * (`cell_id` and `cell` from `cells list`), so that new lists need no change here. Undefined where
  * there is no such list.
  */
-export const knownObjects = async (
+export const listKnownObjects = async (
   field: string,
   from: KnownFrom,
 ): Promise<KnownList | undefined> => {
@@ -92,11 +92,11 @@ export const listChatModels = async (api: Pick<Api, 'get'>): Promise<string[]> =
 
 /** Models that a command accepts; those that the key may use for most of them. */
 const listModels = async ({ api, group, verb }: KnownFrom): Promise<KnownObject[]> => {
-  const listed = (): Promise<unknown> => api.call({ method: 'GET', path: '/v1/catalogue' })
-  if (group === 'chat') return (await listChatModels({ get: listed })).map(toObject)
+  const fetchCatalogue = (): Promise<unknown> => api.call({ method: 'GET', path: '/v1/catalogue' })
+  if (group === 'chat') return (await listChatModels({ get: fetchCatalogue })).map(toObject)
   if (`${group} ${verb}` !== 'models remove')
     return objectsOf(await api.call({ method: 'GET', path: '/v1/models' }), 'id')
-  const { models } = (await listed()) as { models: { id: string; origin?: string }[] }
+  const { models } = (await fetchCatalogue()) as { models: { id: string; origin?: string }[] }
   // those of the configuration file are removed there
   return models.filter(({ origin }) => origin !== 'configuration').map(({ id }) => toObject(id))
 }

@@ -12,7 +12,7 @@ import {
 import { readSecret } from './read-secret.ts'
 import { trustAuthorities } from './session.ts'
 import { DEFAULT_URL } from './settings.ts'
-import { pinnedAuthority, readAuthorities } from './trust.ts'
+import { fetchPinnedAuthority, readAuthorities } from './trust.ts'
 
 interface CliLoginOptions extends GlobalOptions {
   pin?: string
@@ -58,7 +58,7 @@ const authority = async (
   before: ConnectionProfile | undefined,
 ): Promise<string | undefined> => {
   if (caFile !== undefined) return readAuthorities(caFile)
-  if (pin !== undefined) return pinnedAuthority(url, pin)
+  if (pin !== undefined) return fetchPinnedAuthority(url, pin)
   return before?.url === url ? before.ca : undefined
 }
 

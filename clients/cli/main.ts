@@ -6,7 +6,7 @@ import { commandOf, describeFailure, GuidedError, type Scene } from './describe-
 import { addHandMade, isHandMade } from './hand-made.ts'
 import { thisTerminal } from './live-screen.ts'
 import { addOperationCommands } from './operation-commands.ts'
-import { type Environment, type GlobalOptions, typedFormat } from './options.ts'
+import { type Environment, type GlobalOptions, readTypedFormat } from './options.ts'
 import { createProgram } from './program.ts'
 import { runOperation } from './run-operation.ts'
 import { type OpenSession, openSession } from './session.ts'
@@ -65,7 +65,7 @@ const requireCommand = (program: Command, argv: readonly string[]): void => {
 
 /** Format of errors: that of answers, where it has a place for them. */
 const errorFormat = (argv: readonly string[]): Scene['format'] => {
-  const format = typedFormat(argv)
+  const format = readTypedFormat(argv)
   return format === 'json' || format === 'yaml' ? format : 'text'
 }
 

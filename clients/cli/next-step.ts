@@ -74,7 +74,7 @@ const reasonStep = (reason: ErrorReason, next: string | undefined): string | und
  * The line that an operation declares for its answer, with the answer's fields in their places;
  * undefined where a field is missing.
  */
-export const declaredStep = (
+export const fillDeclaredStep = (
   answer: unknown,
   url: string,
   line: string | undefined,

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { ShoalError } from '../../shared/errors.ts'
 import type { ApiCall } from './api.ts'
 import type { DescribedOperation } from './document.ts'
-import { isTextList, parsePairs, typedValues } from './flags.ts'
+import { isTextList, parsePairs, readTypedValues } from './flags.ts'
 import { createReadError } from './upload-file.ts'
 
 /** True for an operation whose input is the body of its request. */
@@ -23,7 +23,7 @@ export interface TypedInput {
 /** Reads arguments and flags, and the file that holds a field. Standard input is read only once. */
 export const readInput = (operation: DescribedOperation, command: Command): TypedInput => {
   const { json = {}, idempotencyKey, ...values } = command.optsWithGlobals<CallOptions>()
-  const typed = typedValues(
+  const typed = readTypedValues(
     operation.fields,
     values,
     name => command.getOptionValueSourceWithGlobals(name) === 'cli',

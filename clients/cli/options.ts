@@ -40,7 +40,7 @@ export const requireFormat = (format: string, { options }: Command): void => {
 }
 
 /** Format among the arguments, before they are parsed: errors of parsing are printed in it too. */
-export const typedFormat = (argv: readonly string[]): string =>
+export const readTypedFormat = (argv: readonly string[]): string =>
   argv.flatMap((word, i) => {
     if (word === '--format' || word === '-o') return argv[i + 1] ?? []
     return /^(?:--format=|-o=?)(?!-)(.+)$/.exec(word)?.[1] ?? []

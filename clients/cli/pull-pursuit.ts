@@ -39,7 +39,7 @@ export const pullPursuit = (
         exit: exitOf(cells, ids.length),
         text: describe(cells),
         percent: percentOf(cells),
-        answer: { id, cells: cells.map(shownStanding) } as PrintableRows,
+        answer: { id, cells: cells.map(toShownStanding) } as PrintableRows,
       }
     },
   }
@@ -91,7 +91,7 @@ const describeCell = (cell: CellStanding): string => {
 const describeSize = (bytes: number, totalBytes: number | null): string =>
   totalBytes === null ? formatBytes(bytes) : `${formatBytes(bytes)} of ${formatBytes(totalBytes)}`
 
-const shownStanding = ({ cell_id, state, file_bytes, reason }: CellStanding) => ({
+const toShownStanding = ({ cell_id, state, file_bytes, reason }: CellStanding) => ({
   cell_id,
   state,
   file_bytes,

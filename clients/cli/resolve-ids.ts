@@ -13,7 +13,7 @@ import {
 import { escapeHidden } from '../../shared/visible.ts'
 import { GuidedError } from './describe-failure.ts'
 import type { DescribedOperation } from './document.ts'
-import { type KnownFrom, type KnownObject, knownObjects, listOf } from './known-ids.ts'
+import { type KnownFrom, type KnownObject, listKnownObjects, listOf } from './known-ids.ts'
 import type { TypedInput } from './operation-call.ts'
 
 /** An id of the coordinator in full: a kind and 26 characters (see `shared/ids.ts`). */
@@ -87,7 +87,7 @@ const findId = async (
 ): Promise<string> => {
   if (value === '' || WHOLE_ID.test(value)) return value
   // a list that the key may not read leaves the value as it was typed
-  const known = await knownObjects(field, from).catch(() => undefined)
+  const known = await listKnownObjects(field, from).catch(() => undefined)
   const objects = known?.objects ?? []
   const found = isChange ? matchForChange(objects, value) : matchObjects(objects, value)
   if (found.length > 1) throw createSeveralError(field, value, found, from.group)

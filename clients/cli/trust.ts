@@ -37,7 +37,7 @@ export const trustOnly = (pem: string): void => {
  * The authority with this fingerprint (SHA-256, base64url, as join tokens carry it) that the server
  * shows, PEM. Throws `forbidden` when the server shows another one.
  */
-export const pinnedAuthority = async (url: string, fingerprint: string): Promise<string> => {
+export const fetchPinnedAuthority = async (url: string, fingerprint: string): Promise<string> => {
   const target = new URL(url)
   if (target.protocol !== 'https:')
     throw new ShoalError('wrong_usage', '--pin is for an https address')

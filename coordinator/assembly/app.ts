@@ -54,7 +54,7 @@ import { createServer } from '../surfaces/http/open.ts'
 import { openApiRoute } from '../surfaces/http/openapi-route.ts'
 import { operationRoutes } from '../surfaces/http/operation-routes.ts'
 import { collectRoutes } from '../surfaces/http/route-docs.ts'
-import { allowedHosts, safety } from '../surfaces/http/safety.ts'
+import { listAllowedHosts, safety } from '../surfaces/http/safety.ts'
 import { storedResponseRoutes } from '../surfaces/http/stored-response-routes.ts'
 import { mcpRoutes } from '../surfaces/mcp/mcp-routes.ts'
 import {
@@ -233,7 +233,7 @@ export const addRoutes = async (app: FastifyInstance, parts: AppParts): Promise<
     events: parts.events,
     stallMs: config.events.stall_seconds * 1000,
     logger,
-    hosts: allowedHosts(config),
+    hosts: listAllowedHosts(config),
     cors,
     portal: config.public.portal_url,
     card: () => agentCard(cardParts(config, registered, portOf(app, config))),

@@ -10,7 +10,7 @@ import {
   PLAIN_RESULT_BYTES,
 } from '../../shared/wire/command.ts'
 import { describeCheck } from '../../shared/wire/describe-check.ts'
-import { boundOutcome, type DeviceOutcome } from '../../shared/wire/device-outcome.ts'
+import { type DeviceOutcome, limitOutcome } from '../../shared/wire/device-outcome.ts'
 import { type DryRun, hashPart } from '../../shared/wire/plan-part.ts'
 import {
   CommandFailure,
@@ -113,7 +113,7 @@ const performWork = async (
   life.hasBegun = true
   const limited = limitReports(report, signal, nowMs)
   const noteOutcome = (outcome: DeviceOutcome): void => {
-    life.outcome = boundOutcome(outcome)
+    life.outcome = limitOutcome(outcome)
   }
   const noteResult = (result: Json): void => {
     life.result = result

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../shared/errors.ts'
 import { type Ack, type AckState, type Command, isHarmless } from '../../shared/wire/command.ts'
-import { boundOutcome, isConfirmed } from '../../shared/wire/device-outcome.ts'
+import { isConfirmed, limitOutcome } from '../../shared/wire/device-outcome.ts'
 import type { Interruption } from './lanes.ts'
 import type { RecoveredRest } from './verb.ts'
 
@@ -65,7 +65,7 @@ export const toRecovered = (devices: readonly (RecoveredRest | undefined)[]): Co
     state: 'unknown',
     reason: isSettled ? (taken.length > 0 ? TAKEN_OVER : 'interrupted') : UNCONFIRMED,
     message: describeRecovery(isSettled, taken.length, devices.length),
-    ...(others.length === 0 && first && boundOutcome(first.outcome)),
+    ...(others.length === 0 && first && limitOutcome(first.outcome)),
   }
 }
 

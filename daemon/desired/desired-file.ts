@@ -115,7 +115,7 @@ export const writeDesired = async (
 /**
  * Configuration with which the daemon starts: its own file, overlaid with the last proven settings.
  */
-export const startingConfig = async (config: DaemonConfig): Promise<DaemonConfig> => {
+export const readStartingConfig = async (config: DaemonConfig): Promise<DaemonConfig> => {
   const { good } = await readDesired(config.state_dir)
   return withSettings(config, overlay(settingsOf(config), good.document))
 }

@@ -3,9 +3,9 @@ import { DeviceFailure, TAKEN_OVER } from '../../devices/device-failure.ts'
 import { wait as realWait, type Wait } from '../../shared/wait.ts'
 import type { EstopBehaviour } from '../../shared/wire/device.ts'
 import {
-  boundOutcome,
   type DeviceOutcome,
   isConfirmed,
+  limitOutcome,
   NOTHING_SEEN,
   type Seen,
 } from '../../shared/wire/device-outcome.ts'
@@ -182,7 +182,7 @@ export class DeviceStopper {
     const isRepeated = before !== undefined || mayBeOrdered(device)
     const estopIds = listEstopIds(device)
     const report = (outcome: DeviceOutcome): void => {
-      state.outcome = boundOutcome(outcome)
+      state.outcome = limitOutcome(outcome)
     }
     const answered = devices.stopDevice(deviceId, behaviour, { isRepeated, estopIds, report }).then(
       outcome => this.#acknowledge(deviceId, state, outcome),
@@ -198,7 +198,7 @@ export class DeviceStopper {
   #acknowledge(deviceId: string, state: StopState, outcome: DeviceOutcome | undefined): void {
     state.isPending = false
     state.failure = undefined
-    if (outcome !== undefined) state.outcome = boundOutcome(outcome)
+    if (outcome !== undefined) state.outcome = limitOutcome(outcome)
     state.isAtRest = isConfirmed(state.outcome.seen) || state.observe === undefined
     if (!state.isAtRest) this.#observeOne(state)
     // a newer stop of the same device reports for itself
@@ -209,7 +209,7 @@ export class DeviceStopper {
     state.isPending = false
     state.failure = error.message
     if (error instanceof DeviceFailure) {
-      state.outcome = boundOutcome(error.outcome)
+      state.outcome = limitOutcome(error.outcome)
       state.isTakenOver = error.reason === TAKEN_OVER
     }
     this.#observeOne(state)

@@ -82,7 +82,7 @@ export class EngineProcess {
   }
 
   /** One of the orders is done. */
-  done(): void {
+  finish(): void {
     if (--this.#jobs === 0) this.#heartbeat.stop()
   }
 

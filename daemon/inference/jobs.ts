@@ -23,7 +23,7 @@ interface Job {
 interface JobProcess {
   send(order: Order): void
   /** One of the orders is done. */
-  done(): void
+  finish(): void
 }
 
 /** Events after which the job goes on. */
@@ -127,7 +127,7 @@ export class Jobs {
 
   #finish(job: number): void {
     if (!this.#running.delete(job)) return
-    this.#process?.done()
+    this.#process?.finish()
     this.#admission.leave()
   }
 }

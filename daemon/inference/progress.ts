@@ -97,7 +97,7 @@ export class LoadProgress {
 
   /** Estimate for the rest of the step in whole seconds; undefined while the speed is unknown. */
   get remainingSeconds(): number | undefined {
-    const ms = this.#step && remainingMs(this.#step, this.#clock.now())
+    const ms = this.#step && estimateRemainingMs(this.#step, this.#clock.now())
     if (ms === undefined) return undefined
     return Math.min(MOST_SECONDS, Math.max(1, Math.ceil(ms / 1000)))
   }
@@ -125,7 +125,7 @@ export class LoadProgress {
   }
 }
 
-const remainingMs = (step: Step, now: number): number | undefined => {
+const estimateRemainingMs = (step: Step, now: number): number | undefined => {
   const { startedAt, firstPercent = 0, percent = 0, usualMs } = step
   const elapsedMs = now - startedAt
   const done = percent - firstPercent

@@ -51,14 +51,14 @@ export const resolveWeights = (entry: CatalogueEntry, places: WeightsPlaces): We
   const source = parseWeightsSource(entry.weights)
   const { sha256 } = entry
   if (source.kind === 'file') return { label: source.path, file: resolve(source.path), sha256 }
-  if (source.kind === 'bundled') return bundledWeights(entry, source.id)
+  if (source.kind === 'bundled') return findBundledWeights(entry, source.id)
   const url = addressOf(entry, source, places.hubUrl)
   const label = nameWeights(entry.weights)
   const file = join(places.modelsDir, fileName(url, sha256))
   return { label, file, sha256, url, fromHub: source.kind === 'hub' }
 }
 
-const bundledWeights = (entry: CatalogueEntry, id: string): Weights => {
+const findBundledWeights = (entry: CatalogueEntry, id: string): Weights => {
   const found = bundledModels.find(model => model.id === id)
   if (found === undefined) {
     throw new ShoalError('config_invalid', `model ${entry.id}: no bundled weights are called ${id}`)

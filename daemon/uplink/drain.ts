@@ -5,7 +5,7 @@ import type { Batch, Spool } from './spool.ts'
 const WINDOW = 4
 
 export interface SpoolDrainOptions {
-  spool: Pick<Spool, 'next' | 'markSent' | 'done'>
+  spool: Pick<Spool, 'next' | 'markSent' | 'markDone'>
   /** Resolves when the coordinator has it. */
   send: (batch: Batch) => Promise<void>
   bucket: TokenBucket
@@ -44,5 +44,5 @@ export const drain = async (options: SpoolDrainOptions): Promise<void> => {
 const sendOne = async (batch: Batch, { spool, send }: SpoolDrainOptions): Promise<void> => {
   spool.markSent(batch)
   await send(batch)
-  spool.done(batch)
+  spool.markDone(batch)
 }

@@ -140,7 +140,7 @@ export class Spool {
   }
 
   /** The coordinator has it. */
-  done(batch: Batch): void {
+  markDone(batch: Batch): void {
     this.#set(batch, 'done')
     this.#commit()
   }

@@ -180,7 +180,7 @@ export class MqttConnection {
   /** Runs one session to its end, and throws the reason of it. */
   async #runSession(signal: AbortSignal, onConnected: () => void): Promise<void> {
     const credentials = await this.#options.readCredentials()
-    const stream = this.#bound(await this.#options.dial(signal))
+    const stream = this.#limitSocket(await this.#options.dial(signal))
     const client = createClient(stream, this.#options.clientId, credentials)
     // one listener for each message that is being published
     client.setMaxListeners(0)
@@ -202,7 +202,7 @@ export class MqttConnection {
     }
   }
 
-  #bound(socket: Socket): BoundedSocket {
+  #limitSocket(socket: Socket): BoundedSocket {
     const { limits, nowMs, logger, name } = this.#options
     const onDrop = (): void => {
       if (this.#dropped++ === 0)

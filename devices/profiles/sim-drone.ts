@@ -2,11 +2,11 @@ import * as z from 'zod'
 import { CRITICAL_GATE } from '../../shared/wire/plan-part.ts'
 import { DRONE, MAX_ALTITUDE_M, MAX_COORDINATE_M } from '../links/sim/operations.ts'
 import {
-  boundMotion,
   chooseMotionGate,
   createHaltVerb,
   createPlainVerb,
   EXECUTED_COUNT,
+  limitMotion,
   listOperations,
   OVERRIDE_GEOFENCE,
   RESTS_BY_SPEED,
@@ -92,7 +92,7 @@ export default defineProfile({
       plan: ({ x_m, y_m, altitude_m, speed_m_s, override_geofence }) => ({
         operations: listOperations({ op: 'go', x_m, y_m, altitude_m, speed_m_s }),
         motion: motionOf([{ frame: 'local', x: x_m, y: y_m, altitude_m }], speed_m_s),
-        bounds: boundMotion({ override_geofence }),
+        bounds: limitMotion({ override_geofence }),
       }),
     }),
     land: createHaltVerb('Lands where it is, and disarms.', 'land'),

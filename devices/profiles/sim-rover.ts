@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { MAX_COORDINATE_M, ROVER } from '../links/sim/operations.ts'
 import {
-  boundMotion,
   chooseMotionGate,
   createHaltVerb,
   EXECUTED_COUNT,
+  limitMotion,
   listOperations,
   OVERRIDE_GEOFENCE,
   RESTS_BY_SPEED,
@@ -75,7 +75,7 @@ export default defineProfile({
           max_speed_m_s: speed_m_s,
           max_duration_s: MOVE_TIMEOUT_S,
         }),
-        bounds: boundMotion({ override_geofence }),
+        bounds: limitMotion({ override_geofence }),
       }),
     }),
     drive: defineVerb({

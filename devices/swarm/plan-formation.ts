@@ -91,15 +91,15 @@ const requireRoom = (
   request: FormationRequest,
   required_m: number,
 ): void => {
-  const standing = (points: readonly Point[]) =>
+  const findStandingClearance = (points: readonly Point[]) =>
     findClearance(
       points.map(point => ({ from: point, to: point })),
       request.tolerances,
     )
-  const now = standing(units.map(({ place }) => place))
+  const now = findStandingClearance(units.map(({ place }) => place))
   if (now.least_with_errors_m < required_m)
     throw createConflict(listIds(units, request), now, required_m, 'stand')
-  const { least_m, least_with_errors_m } = standing(slots)
+  const { least_m, least_with_errors_m } = findStandingClearance(slots)
   if (least_with_errors_m >= required_m) return
   const needed_m = required_m + least_m - least_with_errors_m
   throw new ShoalError(

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js'
 import { ShoalError } from '../../shared/errors.ts'
 import { type ExchangeAnswer, exchange } from '../../shared/outbound/exchange.ts'
 import { type JudgeRules, judgeUrl, type Target } from '../../shared/outbound/judge.ts'
-import { checkedAddresses, type Resolve } from '../../shared/outbound/resolve.ts'
+import { checkAddresses, type Resolve } from '../../shared/outbound/resolve.ts'
 import { SendError } from '../../shared/outbound/send-error.ts'
 import type { Transport, TransportReply, TransportRequest } from './transport.ts'
 
@@ -31,7 +31,7 @@ export const createHttpTransport = (parts: HttpTransportParts): Transport => {
       {
         ...request,
         ...placeOf(url),
-        findAddresses: () => checkedAddresses(target, parts.rules, parts.resolve),
+        findAddresses: () => checkAddresses(target, parts.rules, parts.resolve),
         connectSeconds,
         answerSeconds: totalSeconds,
         totalSeconds,

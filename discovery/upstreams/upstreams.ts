@@ -8,7 +8,7 @@ import type { DnsResolver } from './dns-resolver.ts'
 import { failureOfError } from './failure.ts'
 import { Flights } from './flights.ts'
 import { conditionsOf, freshUntil } from './freshness.ts'
-import { keptHeaders } from './kept-headers.ts'
+import { pickHeaders } from './kept-headers.ts'
 import { type OpenLookup, openLookup } from './lookup.ts'
 import { type PreparedRequest, prepareRequest } from './prepare.ts'
 import { hasKeySetting, type SourceSettings, type UpstreamSettings } from './settings.ts'
@@ -171,7 +171,7 @@ export class Upstreams {
     { status, headers, body }: Awaited<ReturnType<typeof askSource>>,
   ): CacheEntry {
     const fetchedAt = this.#parts.now()
-    const kept = keptHeaders(headers)
+    const kept = pickHeaders(headers)
     const until = freshUntil(source, headers, fetchedAt)
     if (status !== NOT_MODIFIED)
       return {

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { JudgeRules } from '../../shared/outbound/judge.ts'
-import { type Address, checkedAddresses, type Resolve } from '../../shared/outbound/resolve.ts'
+import { type Address, checkAddresses, type Resolve } from '../../shared/outbound/resolve.ts'
 import { SendError } from '../../shared/outbound/send-error.ts'
 import type { Transport, TransportRequest } from './transport.ts'
 
@@ -21,7 +21,7 @@ export const createWhoisTransport =
   async (request, signal) => {
     const { totalSeconds, maxBytes, url } = request
     const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(totalSeconds * 1000))])
-    const [address] = await checkedAddresses(toTarget(request), rules, resolve)
+    const [address] = await checkAddresses(toTarget(request), rules, resolve)
     if (address === undefined) throw new SendError('not_resolved', `${url.hostname} has no address`)
     const socket = await open(address, portOf(url), limit)
     try {

@@ -1,8 +1,8 @@
 import type { Command, Option } from 'commander'
 import {
   type CompletionCandidate,
-  fixedValues,
   formatCandidate,
+  listFixedValues,
   placeholderOf,
 } from '../../clients/cli/candidates.ts'
 import { bashScript, fishScript, zshScript } from '../../clients/cli/completion.ts'
@@ -61,12 +61,12 @@ const tabulate = ({ program, alone }: ServiceProgram): WordTable => {
       commands.map(each => ({ word: each.name(), about: each.description() })),
     )
     command.registeredArguments.forEach((argument, i) => {
-      add(path + ' *'.repeat(i), fixedValues(argument, argument.name()))
+      add(path + ' *'.repeat(i), listFixedValues(argument, argument.name()))
     })
     for (const option of listOptions(command, [...own, ...program.options])) {
       const { long, short, description } = option
       add(`${path} -`, [{ word: long ?? '', about: description }])
-      if (option.required) add(`${path} ${long}`, fixedValues(option, placeholderOf(option)))
+      if (option.required) add(`${path} ${long}`, listFixedValues(option, placeholderOf(option)))
       else table.switches.push(...[long, short].filter(each => each !== undefined))
     }
     for (const each of commands) addCommand(each, `${path} ${each.name()}`, [])

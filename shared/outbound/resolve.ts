@@ -18,7 +18,7 @@ export const systemResolve: Resolve = host => lookup(host, { all: true })
  * Resolves and checks the addresses of a target. A single address that is not public rejects all of
  * them, since a mix is an attempt to have us pick it. Throws SendError.
  */
-export const checkedAddresses = async (
+export const checkAddresses = async (
   { host, port, literal, trusted }: Target,
   rules: JudgeRules,
   resolve: Resolve,

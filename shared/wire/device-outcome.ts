@@ -55,7 +55,7 @@ export const isConfirmed = ({ state }: Pick<Seen, 'state'>): boolean =>
   state === 'reached' || state === 'at_rest'
 
 /** Cuts an outcome to the limits of the wire. */
-export const boundOutcome = ({ asked, seen }: DeviceOutcome): DeviceOutcome => ({
+export const limitOutcome = ({ asked, seen }: DeviceOutcome): DeviceOutcome => ({
   asked: {
     sent: asked.sent.slice(-MAX_SENT).map(({ name, answer }) => ({
       name: cut(name, MAX_NAME),

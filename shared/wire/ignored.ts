@@ -58,7 +58,7 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null
 
 /** Value of the header; undefined when nothing was ignored. */
-export const ignoredHeader = (ignored: readonly Ignored[]): string | undefined =>
+export const formatIgnoredHeader = (ignored: readonly Ignored[]): string | undefined =>
   ignored.length === 0
     ? undefined
     : ignored.map(({ name }) => encodeName(name.toWellFormed())).join(',')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { jsonSchema } from '../../coordinator/kernel/declaration/json-schema.ts'
-import { missingInput } from '../../coordinator/kernel/declaration/missing-input.ts'
+import { findMissingInput } from '../../coordinator/kernel/declaration/missing-input.ts'
 import type { Skill } from '../../coordinator/kernel/declaration/skill.ts'
 import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
 import { type AnyJson, a2aScene, caller, message } from '../support/a2a.ts'
@@ -25,8 +25,9 @@ const listRequiredFields = ({ input }: Skill): unknown[] =>
 t.test('the client is asked once for all fields that only the schema makes optional', t => {
   const lacking = skills.map(skill => [
     skill.id,
-    ...(missingInput(skill, {})?.names.filter(name => !listRequiredFields(skill).includes(name)) ??
-      []),
+    ...(findMissingInput(skill, {})?.names.filter(
+      name => !listRequiredFields(skill).includes(name),
+    ) ?? []),
   ])
   t.strictSame(
     lacking.filter(([, name]) => name !== undefined),
@@ -46,7 +47,7 @@ for (const skill of skills)
     t.equal(task.metadata.skill, skill.id)
     if (task.status.state === 'TASK_STATE_COMPLETED')
       t.ok(skill.output.safeParse(task.artifacts[0].parts[0].data).success)
-    const missing = missingInput(skill, {})
+    const missing = findMissingInput(skill, {})
     if (missing === undefined) return
     const asked = await send(skill.id, {})
     t.equal(asked.status.state, 'TASK_STATE_INPUT_REQUIRED')

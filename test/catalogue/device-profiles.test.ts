@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
 import * as z from 'zod'
-import { shippedGates } from '../../coordinator/access/gates/definition.ts'
+import { loadShippedGates } from '../../coordinator/access/gates/definition.ts'
 import { toProfileFacts } from '../../daemon/devices/device-facts.ts'
 import type { DeviceProfile, DeviceVerb, PlanTarget } from '../../devices/profile.ts'
 import { PROFILES } from '../../devices/profiles/index.ts'
@@ -98,7 +98,7 @@ t.test('what moves has a stop, and an e-stop does something to it', async t => {
 })
 
 t.test('a gate is that of an unsafe verb, and exists', async t => {
-  const gates = shippedGates()
+  const gates = loadShippedGates()
   const isRight = ({ hazard, gate }: DeviceVerb) =>
     gate === undefined || (hazard === 'unsafe' && Object.hasOwn(gates, gate))
   t.strictSame(violating(all, isRight), [])

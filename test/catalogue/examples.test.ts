@@ -5,7 +5,7 @@ import t from 'tap'
 import { listOutdated } from '../../bin/docs.ts'
 import { createResponseExamples } from '../../bin/response-examples.ts'
 import { settle } from '../../bin/settle-answer.ts'
-import { type ExampleAnswer, workedExample } from '../../bin/worked-example.ts'
+import { type ExampleAnswer, formatWorkedExample } from '../../bin/worked-example.ts'
 import { PendingView } from '../../coordinator/kernel/declaration/pending-result.ts'
 import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
 import { readResponseExamples } from '../../coordinator/surfaces/http/docs/response-examples.ts'
@@ -158,7 +158,7 @@ t.test('the documented examples are true; npm run docs makes them', async t => {
     const [documented = ''] = section.split('\n### ')
     const [answer] = of(answers.own, skill.id)
     if (answer === undefined) t.fail(`${skill.id} was not called`)
-    else t.ok(documented.includes(workedExample(skill, answer).join('\n')), skill.id)
+    else t.ok(documented.includes(formatWorkedExample(skill, answer).join('\n')), skill.id)
   }
   t.strictSame(listOutdated(answers.own), [])
 })

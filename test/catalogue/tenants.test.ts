@@ -1,9 +1,9 @@
 import t from 'tap'
-import { foreignCalls, foreignCases, undecidedFields } from '../support/foreign-ids.ts'
+import { foreignCalls, foreignCases, listUndecidedFields } from '../support/foreign-ids.ts'
 import { governanceScene } from '../support/governance.ts'
 
 t.test('every id that an operation accepts has a declared owner', async t => {
-  t.strictSame(undecidedFields(), [])
+  t.strictSame(listUndecidedFields(), [])
   t.ok(foreignCases().filter(({ isPath }) => isPath).length >= 14)
 })
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { InstallNotes, type InstallStep, readInstallSteps } from '../support/install-steps.ts'
-import { hostsFile, InstalledHost, installingImpossible } from '../support/installed-host.ts'
+import { findInstallObstacle, hostsFile, InstalledHost } from '../support/installed-host.ts'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { NetworkLab, namespacesMissing, programMissing } from '../support/network-lab.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -25,7 +25,7 @@ const REST_MS = 500
 const steps = readInstallSteps()
 
 const skip =
-  namespacesMissing || programMissing('nft') || programMissing('dpkg-deb') || installingImpossible()
+  namespacesMissing || programMissing('nft') || programMissing('dpkg-deb') || findInstallObstacle()
 
 t.test('from packages to the first remote cell', { skip }, async t => {
   const packages = mkdtempSync(join(MEMORY_FOLDER, 'shoal-packages-'))

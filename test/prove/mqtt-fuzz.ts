@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { type FuzzOptions, fuzzBroker } from '../coordinator/fleet/broker/fuzz.ts'
-import { busRig, embeddedBus, type MakeBus, mosquittoBus } from '../support/bus.ts'
+import { busRig, type MakeBus, makeEmbeddedBus, mosquittoBus } from '../support/bus.ts'
 import { mosquittoMissing } from '../support/mosquitto.ts'
 
 /** Damaged MQTT packets against both buses: nothing falls, nobody else is harmed. */
@@ -16,7 +16,7 @@ export const main = async (argv: string[]): Promise<boolean> => {
   })
   const options = { packets: Number(values.packets), seed: Number(values.seed) }
   console.log(`seed ${options.seed}`)
-  const results = [await run('embedded', embeddedBus, options)]
+  const results = [await run('embedded', makeEmbeddedBus, options)]
   if (mosquittoMissing) console.log(`not run with mosquitto: ${mosquittoMissing}`)
   else results.push(await run('mosquitto', mosquittoBus, options))
   return results.every(good => good)

@@ -38,7 +38,7 @@ export type TeardownScope = Pick<Test, 'teardown'> | { teardown: (end: () => unk
 
 export type MakeBus = (t: TeardownScope, parts: BusParts) => Promise<Bus>
 
-export const embeddedBus: MakeBus = (_t, parts) => createEmbeddedBus(parts)
+export const makeEmbeddedBus: MakeBus = (_t, parts) => createEmbeddedBus(parts)
 
 const coordinator = { username: 'coordinator', password: 'a password of the coordinator' }
 export const cells = { username: 'cells', password: 'a password of the cells' }

@@ -27,7 +27,7 @@ export interface LinkedCell {
   isDown: Promise<void>
 }
 
-const listening = async (): Promise<{ server: Server; port: number }> => {
+const startListening = async (): Promise<{ server: Server; port: number }> => {
   const server = createServer({ noDelay: true })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -44,7 +44,7 @@ const dial = async (server: Server, port: number): Promise<[Socket, Socket]> => 
 
 /** Two ends of a TCP connection with a stretch of wire between them that can be frozen. */
 const wire = async () => {
-  const { server, port } = await listening()
+  const { server, port } = await startListening()
   const [cellEnd, left] = await dial(server, port)
   const [right, coordinatorEnd] = await dial(server, port)
   server.close()

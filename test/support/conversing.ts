@@ -28,7 +28,11 @@ export interface TestConversationOptions {
 const STANDING = { limit: 9, remaining: 9, resetSeconds: 1, burst: 9, minuteLimit: 9 }
 
 /** The parts that a test has in place of those of the product. */
-export const conversingParts = ({ askModel, standing, draining }: TestConversationOptions) => ({
+export const createConversingParts = ({
+  askModel,
+  standing,
+  draining,
+}: TestConversationOptions) => ({
   askModel: askModel ?? (() => Promise.reject(new Error('no model is asked here'))),
   quota: {
     standing: () => ({ ...STANDING, ...standing }),
@@ -49,7 +53,7 @@ export const openTestConversations = async (
 ) => {
   const { settings = {}, outbound = {}, env = {}, moreSkills = [] } = conversing
   const openConversingParts = () => ({
-    ...conversingParts(conversing),
+    ...createConversingParts(conversing),
     events: createEvents({ source: '/test', logger: silent }),
     metrics: createCoordinatorMetrics(),
     budgets: new Budgets(config().limits),

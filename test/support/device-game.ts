@@ -1,4 +1,4 @@
-import { shippedGates } from '../../coordinator/access/gates/definition.ts'
+import { loadShippedGates } from '../../coordinator/access/gates/definition.ts'
 import { CommandExecutor } from '../../daemon/commands/executor.ts'
 import { CommandJournal, type JournalFile } from '../../daemon/commands/journal.ts'
 import { DeviceHost } from '../../daemon/devices/device-host.ts'
@@ -56,7 +56,7 @@ interface SentCommand {
  */
 export class DeviceGame implements GateGame {
   readonly gates = Object.fromEntries(
-    [LIVE_GATE, CRITICAL_GATE].map(id => [id, shippedGates()[id]?.approvals ?? []]),
+    [LIVE_GATE, CRITICAL_GATE].map(id => [id, loadShippedGates()[id]?.approvals ?? []]),
   )
   readonly roles = ['architect', 'operator_admin', 'operator_admin'] as const
   readonly plans: readonly ReturnType<typeof planOf>[]

@@ -122,7 +122,7 @@ const inputFieldsOf = ({ input, path }: Operation): string[] =>
   Object.keys(input.shape).filter(name => !pathFields(path).includes(name))
 
 /** Fields that may hold an id of which nobody has said whose it is. */
-export const undecidedFields = (): string[] => [
+export const listUndecidedFields = (): string[] => [
   ...all
     .flatMap(({ path }) => pathFields(path))
     .filter(field => !SHARED.includes(field) && !(OWNED as readonly string[]).includes(field)),

@@ -1,5 +1,5 @@
 import type { DecidedRequest } from '../../coordinator/access/gates/decided.ts'
-import { type GateDefinition, shippedGates } from '../../coordinator/access/gates/definition.ts'
+import { type GateDefinition, loadShippedGates } from '../../coordinator/access/gates/definition.ts'
 import type { GovernanceFacts } from '../../coordinator/access/gates/facts.ts'
 import {
   loadPolicy,
@@ -13,7 +13,7 @@ import { type Key, OPERATOR_ROLES } from '../../coordinator/kernel/declaration/k
 
 export const NOW = 1_800_000_000_000
 const DAY_MS = 86_400_000
-const gates = shippedGates()
+const gates = loadShippedGates()
 const policy = loadPolicy(SHIPPED_POLICY_FILE, gates)
 
 const key = (personId: string, parts: Partial<Key> = {}): Key => ({
@@ -40,7 +40,7 @@ const vote = (personId: string): Vote => ({
 export const request: DecidedRequest = {
   id: 'gate_1',
   gateId: 'gate.minor-release-approve',
-  policyHash: policyHash(shippedGates()['gate.minor-release-approve'] as GateDefinition),
+  policyHash: policyHash(loadShippedGates()['gate.minor-release-approve'] as GateDefinition),
   requesterId: 'ada',
   state: 'consumed',
   createdAt: NOW - 5000,

@@ -11,7 +11,7 @@ import { openEvents } from '../../coordinator/kernel/events/open.ts'
 import { openWorker } from '../../coordinator/kernel/queue/open-worker.ts'
 import { openAskModel } from '../../coordinator/surfaces/http/open-ask-model.ts'
 import { silent } from './cell.ts'
-import { conversingParts, type TestConversationOptions } from './conversing.ts'
+import { createConversingParts, type TestConversationOptions } from './conversing.ts'
 import { openNothing, openScene, withMembers } from './coordinator.ts'
 import { createEvents } from './memory-events.ts'
 
@@ -48,7 +48,7 @@ export const governanceScene = async (
     ...rest
   }: GovernanceOptions = {},
 ) => {
-  const { askModel, quota, running } = conversingParts(conversing)
+  const { askModel, quota, running } = createConversingParts(conversing)
   const memory = createEvents({ source: '/shoal/test', logger: silent })
   const serves = conversing.serves ?? (() => true)
   const swaps = new Map<OpenPart, OpenPart>([

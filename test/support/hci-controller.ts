@@ -41,7 +41,13 @@ export const legacyPacket = ({ address, isRandom, rssi, data, type = 3 }: Report
 }
 
 /** Event of an extended report (7.7.65.13). */
-export const extendedPacket = ({ address, isRandom, rssi, data, type = 0 }: Report): Buffer => {
+export const encodeExtendedPacket = ({
+  address,
+  isRandom,
+  rssi,
+  data,
+  type = 0,
+}: Report): Buffer => {
   const own = [...Buffer.from(address.replaceAll(':', ''), 'hex').reverse()]
   const radio = [1, 0, 0, 0x7f, rssi & 0xff, 0, 0, 0]
   const tail = [...radio, ...Buffer.alloc(6), data.length, ...data]

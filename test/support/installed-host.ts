@@ -41,7 +41,7 @@ exit "$code"
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** Why no such machine can be made here; false when it can. */
-export const installingImpossible = (): string | false => {
+export const findInstallObstacle = (): string | false => {
   const installed = ['/opt/shoal', '/opt/shoal-coordinator', '/etc/shoal'].find(existsSync)
   if (installed !== undefined) return `${installed} is on this machine already`
   const folder = makeFolders()

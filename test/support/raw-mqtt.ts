@@ -50,7 +50,7 @@ export class RawMqtt {
   }
 
   /** What has come and was not asked for yet. */
-  pendingPackets(): Packet[] {
+  listPendingPackets(): Packet[] {
     return this.#packets
   }
 

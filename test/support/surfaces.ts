@@ -54,14 +54,16 @@ export const surfacesOf = (
     const json: AnyJson = JSON.parse(data?.slice(6) ?? text)
     return { status: response.status, json }
   }
-  const refusedOr = ({ status, json }: { status: number; json: AnyJson }, show: () => string) =>
-    status < 300 ? show() : `refused ${json.error.code}`
+  const showUnlessRefused = (
+    { status, json }: { status: number; json: AnyJson },
+    show: () => string,
+  ) => (status < 300 ? show() : `refused ${json.error.code}`)
 
   const rest: Surface = {
     name: 'REST',
     call: async (skill, input, told) => {
       const answer = await post(`/v1/skills/${skill}`, input, told)
-      return refusedOr(answer, () => outcomeOf(answer.json))
+      return showUnlessRefused(answer, () => outcomeOf(answer.json))
     },
   }
 
@@ -124,7 +126,7 @@ export const surfacesOf = (
       const content = `@${skill} ${JSON.stringify(input)}`
       const path = `/a2a/conversations/${await conversationWith(skill)}/message`
       const { status, json } = await post(path, { content }, told)
-      return refusedOr({ status, json }, () => {
+      return showUnlessRefused({ status, json }, () => {
         const { content } = json.replies.at(-1)
         if (content.startsWith('Not done: ')) return 'pending'
         const code = /did not answer: (\w+):/.exec(content)?.[1]
@@ -152,7 +154,7 @@ export const surfacesOf = (
     call: async (skill, input, told) => {
       const path = `/v1/sessions/${await sessionOf(told.key)}/execute`
       const answer = await post(path, { skill, input }, told)
-      return refusedOr(answer, () => outcomeOf(answer.json.output ?? answer.json))
+      return showUnlessRefused(answer, () => outcomeOf(answer.json.output ?? answer.json))
     },
   }
 

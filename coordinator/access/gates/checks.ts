@@ -6,7 +6,7 @@ import { DAY_MS } from '../../../shared/time.ts'
 import { type Key, OPERATOR_ROLES } from '../../kernel/declaration/key.ts'
 import { isLive, isOperator } from '../keys/key.ts'
 import type { DecidedRequest } from './decided.ts'
-import { type Gates, shippedGates } from './definition.ts'
+import { type Gates, loadShippedGates } from './definition.ts'
 import type { Check, GovernanceFacts } from './facts.ts'
 import { rulesFault } from './rules-fault.ts'
 import { areSeatsFilled } from './seats.ts'
@@ -82,7 +82,7 @@ const FUNCTIONS: Record<string, Check> = {
   'rules-in-force': ({ gates, policyDrift }) =>
     policyDrift ??
     describeFailing(
-      Object.keys(shippedGates()).filter(id => gates[id] === undefined),
+      Object.keys(loadShippedGates()).filter(id => gates[id] === undefined),
       'missing',
     ),
 

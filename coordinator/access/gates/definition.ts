@@ -94,11 +94,11 @@ const SHIPPED: Record<string, z.input<typeof GateDefinition>> = {
 export const Gates = z
   .record(GateId, GateDefinition)
   .default({})
-  .transform(own => ({ ...shippedGates(), ...own }))
+  .transform(own => ({ ...loadShippedGates(), ...own }))
   .describe('Gates by id, laid over the shipped ones; see docs/gates.md.')
 export type Gates = Record<string, GateDefinition>
 
-export const shippedGates = (): Gates =>
+export const loadShippedGates = (): Gates =>
   Object.fromEntries(
     Object.entries(SHIPPED).map(([id, definition]) => [id, GateDefinition.parse(definition)]),
   )

@@ -31,7 +31,7 @@ import {
   withdrawRequest,
 } from './rules.ts'
 import { rulesFault } from './rules-fault.ts'
-import { signedApproval } from './signed-approval.ts'
+import { createSignedApproval } from './signed-approval.ts'
 import { auditRefusal, rolesNow, useUp } from './use.ts'
 
 interface GateKeeperParts extends ChangeParts {
@@ -152,7 +152,7 @@ export class GateKeeper {
       if (fault !== undefined) return { found, fault }
       const after = await useUp(trx, found, caller.by, now())
       if (after !== undefined) await this.#changes.report(trx, found, after)
-      const approval = after && signedApproval(after, signer)
+      const approval = after && createSignedApproval(after, signer)
       if (approval !== undefined) await use.runInTransaction?.(trx, approval)
       return { found, after }
     })
@@ -167,7 +167,7 @@ export class GateKeeper {
     const { store, signer, now } = this.#parts
     const found = await readRequest(store.ledger.read, id, scope)
     const state = stateAt(found, now())
-    const signed = signedApproval(found, signer)
+    const signed = createSignedApproval(found, signer)
     if ((state !== 'approved' && state !== 'consumed') || signed === undefined)
       throw new ShoalError('conflict', `request ${id} is ${state}`)
     this.#requireSameRules(found)

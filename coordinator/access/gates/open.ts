@@ -7,7 +7,7 @@ import type { SealedTrx, Store } from '../../kernel/store/store.ts'
 import type { Declarations } from './compliance/report.ts'
 import type { Gates } from './definition.ts'
 import { GateKeeper } from './gates.ts'
-import { configuredPolicy, openPolicies, type Policies } from './policies.ts'
+import { openPolicies, type Policies, readConfiguredPolicy } from './policies.ts'
 import type { PolicyFacts, StoredPolicy } from './policy.table.ts'
 import { findPolicy, type NewPolicy, putPolicy, readPolicies } from './policy-store.ts'
 
@@ -39,7 +39,7 @@ const SWEEP_SECONDS = 5
 export const openGates = async (parts: GateDomainParts): Promise<{ views: GateViews }> => {
   const { config, store, signing, events, stack, leaderWork, logger, now } = parts
   const { read } = store.ledger
-  const configured = configuredPolicy(config.policy_file, config.gates)
+  const configured = readConfiguredPolicy(config.policy_file, config.gates)
   const policies = await openPolicies({
     store,
     configured,

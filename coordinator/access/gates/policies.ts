@@ -8,7 +8,7 @@ import type { Gates } from './definition.ts'
 import type { PolicyFacts, StoredPolicy } from './policy.table.ts'
 import { loadPolicy, type Policy, policyOf } from './policy.ts'
 import { newestNumber, newestPolicy, policySourceOf } from './policy-store.ts'
-import { isEarlierPolicy, listMissingRules, shippedPolicy } from './shipped-policies.ts'
+import { isEarlierPolicy, listMissingRules, loadShippedPolicy } from './shipped-policies.ts'
 
 /** The policy in force, and its origin. */
 export interface PolicyInForce extends Policy {
@@ -32,7 +32,7 @@ export interface Policies {
   /** The policy of this build. */
   shipped: Policy
   /** Rules that this build ships and the policy in force lacks. */
-  missingRules(): string[]
+  findMissingRules(): string[]
   /** Difference between the configured policy and the one in force; undefined when there is none. */
   drift(): string | undefined
   /**
@@ -64,11 +64,12 @@ interface PoliciesParts {
  * The policy of the file, or the shipped one without a file and for an unedited copy of what an
  * earlier build shipped. Throws `config_invalid`.
  */
-export const configuredPolicy = (file: string | undefined, gates: Gates): ConfiguredPolicy => {
+export const readConfiguredPolicy = (file: string | undefined, gates: Gates): ConfiguredPolicy => {
   const own = file === undefined ? undefined : loadPolicy(file, gates)
-  if (own === undefined || file === undefined) return { ...shippedPolicy(gates), file: undefined }
+  if (own === undefined || file === undefined)
+    return { ...loadShippedPolicy(gates), file: undefined }
   if (!isEarlierPolicy(own)) return { ...own, file }
-  return { ...shippedPolicy(gates), file: undefined, outdatedFile: file }
+  return { ...loadShippedPolicy(gates), file: undefined, outdatedFile: file }
 }
 
 /**
@@ -80,11 +81,11 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
   const { configured, logger } = parts
   const { ledger, revisions } = parts.store
   const read = async () => toPolicyInForce(await newestPolicy(ledger.read), parts)
-  const shipped = configured.file === undefined ? configured : shippedPolicy(parts.gates)
+  const shipped = configured.file === undefined ? configured : loadShippedPolicy(parts.gates)
   let current = await read()
   const missingRules = () => listMissingRules(current, shipped, current.stored?.configuredHash)
   const drift = () => driftOf(current, configured, missingRules())
-  tellAtStart(current, configured, drift() ?? missingReason(missingRules()), logger)
+  tellAtStart(current, configured, drift() ?? describeMissingRules(missingRules()), logger)
 
   const reload = shareRuns(async () => {
     const newest = await read()
@@ -109,7 +110,7 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
     configured,
     configuredGates: parts.gates,
     shipped,
-    missingRules,
+    findMissingRules: missingRules,
     drift,
     requireCurrent,
     reload,
@@ -147,12 +148,12 @@ const driftOf = (
     return `${configured.file} is not policy ${number}, which holds: write it there (shoal policy show --as yaml), or ask for the file (shoal policy change)`
   if (configured.hash === stored.configuredHash) return undefined
   return (
-    missingReason(missing) ??
+    describeMissingRules(missing) ??
     `the shipped policy is another since policy ${number}, which holds, was approved: take over what is new in it (shoal policy change)`
   )
 }
 
-const missingReason = (missing: readonly string[]): string | undefined =>
+const describeMissingRules = (missing: readonly string[]): string | undefined =>
   missing.length === 0
     ? undefined
     : `the policy in force lacks rules that this version ships (${missing.join(', ')}); add them with: shoal policy upgrade`

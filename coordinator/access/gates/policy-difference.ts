@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { PolicyDocument } from './policy-document.ts'
-import { movedRules } from './rule-moves.ts'
+import { listMovedRules } from './rule-moves.ts'
 
 /**
  * One difference; `before` and `after` are canonical JSON. `order` gives the place of a moved,
@@ -21,7 +21,7 @@ export interface PolicyChange {
 export const policyDifference = (before: unknown, after: unknown): PolicyChange[] => {
   const [old, wanted] = [PolicyDocument.parse(before), PolicyDocument.parse(after)]
   const version = (document: PolicyDocument) => new Map([['version', document.version]])
-  const moved = new Set(movedRules(idsOf(old), idsOf(wanted)))
+  const moved = new Set(listMovedRules(idsOf(old), idsOf(wanted)))
   return [
     ...changes('version', version(old), version(wanted)),
     ...changes('rule', rulesOf(old), rulesOf(wanted)),

@@ -1,6 +1,6 @@
 import { KEY_KINDS, ROLES } from '../../kernel/declaration/key.ts'
 import type { DecideBy } from './decide.ts'
-import { type Gates, shippedGates } from './definition.ts'
+import { type Gates, loadShippedGates } from './definition.ts'
 import type { Rule } from './policy-document.ts'
 
 export const POLICY_GATE = 'gate.policy-change'
@@ -18,7 +18,7 @@ export const floorFaults = (gates: Gates, rules: readonly Rule[], decide: Decide
 ]
 
 const gateFaults = (gates: Gates): string[] => {
-  const floor = shippedGates()[POLICY_GATE]
+  const floor = loadShippedGates()[POLICY_GATE]
   const gate = gates[POLICY_GATE]
   if (floor === undefined || gate === undefined) return [`${POLICY_GATE} is missing`]
   const roles = new Set(floor.approvals.flat())

@@ -13,7 +13,7 @@ const MAX_TEXT_BYTES = 4 * MAX_PLAN_BYTES
  * Parses a policy in YAML or JSON and runs its table of tests. Throws `invalid_request` with the
  * faults, including each failing row of the table.
  */
-export const proposedPolicy = async (text: string, configured: Gates): Promise<Policy> =>
+export const parseProposedPolicy = async (text: string, configured: Gates): Promise<Policy> =>
   requirePolicy(await parsePolicy(text), configured)
 
 /** YAML, of which JSON is a subset. A document too large for a plan could not be approved. */

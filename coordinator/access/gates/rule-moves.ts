@@ -1,7 +1,7 @@
 /**
  * Returns the fewest rules that must be moved to turn one order into another, among those in both.
  */
-export const movedRules = (before: readonly string[], after: readonly string[]): string[] => {
+export const listMovedRules = (before: readonly string[], after: readonly string[]): string[] => {
   const kept = before.filter(id => after.includes(id))
   const staying = findLongestIncreasing(kept.map(id => after.indexOf(id)))
   return kept.filter((_, at) => !staying.has(at))

@@ -27,7 +27,7 @@ export const isEarlierPolicy = ({ hash }: Pick<Policy, 'hash'>): boolean =>
   findEarlier(hash) !== undefined
 
 /** The policy of this build. Throws `config_invalid` when it does not fit the configured gates. */
-export const shippedPolicy = (gates: Gates): Policy =>
+export const loadShippedPolicy = (gates: Gates): Policy =>
   policyOf(readShippedDocument(), gates, String(SHIPPED_POLICY_FILE))
 
 const readShippedDocument = lazy(() => readPolicyFile(SHIPPED_POLICY_FILE))
@@ -64,7 +64,7 @@ export const addMissingRules = (
   if (error)
     throw new ShoalError('internal', 'the policy in force cannot be read', { cause: error })
   const raw = document as { tests: unknown[] }
-  const added = decidedTests(shipped, missing).filter(
+  const added = listDecidedTests(shipped, missing).filter(
     test => !data.tests.some(own => canonicalJson(own) === canonicalJson(test)),
   )
   return requirePolicy(
@@ -99,7 +99,7 @@ const insertRules = (
 }
 
 /** Rows of the shipped table that one of the rules decides. */
-const decidedTests = ({ document, decide }: Policy, missing: readonly string[]) =>
+const listDecidedTests = ({ document, decide }: Policy, missing: readonly string[]) =>
   PolicyDocument.parse(document).tests.filter(({ action_type, kind, roles, context }) =>
     missing.includes(decide(action_type, { kind, roles }, context).ruleId ?? ''),
   )

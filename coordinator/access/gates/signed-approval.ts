@@ -6,7 +6,10 @@ import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
  * Returns the approval of a request in its transport form; undefined for a request without
  * approvals.
  */
-export const signedApproval = (request: GateRequest, signer: Signer): Approval | undefined => {
+export const createSignedApproval = (
+  request: GateRequest,
+  signer: Signer,
+): Approval | undefined => {
   const { id, gateId, planHash, policyHash, requesterId, votes } = request
   const { approvedAt, approvalExpiresAt = approvedAt } = request
   if (approvedAt === undefined || approvalExpiresAt === undefined) return undefined

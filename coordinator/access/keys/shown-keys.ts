@@ -35,7 +35,7 @@ export const readShownKeys = async (
     .where('keys.id', 'in', ids)
     .execute()
   const keys = rows.map(row => ({ row, key: toKey(keyTable.read(row)) }))
-  const disabled = await disabledAmong(
+  const disabled = await findDisabledTenants(
     db,
     keys.flatMap(({ key }) => key.furtherTenants),
   )
@@ -56,7 +56,7 @@ export const readShownKeys = async (
   })
 }
 
-const disabledAmong = async (
+const findDisabledTenants = async (
   db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
   ids: readonly string[],
 ): Promise<ReadonlySet<string>> => {

@@ -56,7 +56,7 @@ export const addLease = (account: Account, requests: number): void => {
 }
 
 /** Remaining requests of the month: unreserved, or leased by this process. */
-export const remainingRequests = ({ reserved = 0, lease }: Account, limit: number): number =>
+export const countRemaining = ({ reserved = 0, lease }: Account, limit: number): number =>
   reserved <= limit ? limit - reserved + lease : Math.max(0, limit - (reserved - lease))
 
 /** A lease granted under a larger limit does not hold under a smaller one. */

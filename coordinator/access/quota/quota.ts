@@ -6,11 +6,11 @@ import { MinuteWindow } from '../../kernel/base/minute-window.ts'
 import type { Ledger, Store } from '../../kernel/store/store.ts'
 import {
   type Account,
+  countRemaining,
   enterMonth,
   isIdle,
   isLeaseVoid,
   newAccount,
-  remainingRequests,
 } from './account.ts'
 import { createQuotaLeases } from './leases.ts'
 import { Calendar, monthBefore } from './month.ts'
@@ -247,7 +247,7 @@ export class LeasedQuota implements Quota {
     const { requests_per_month: limit, requests_per_minute: minuteLimit } = this.#tiers[tier]
     return {
       limit,
-      remaining: limit === 'unlimited' ? limit : remainingRequests(account, limit),
+      remaining: limit === 'unlimited' ? limit : countRemaining(account, limit),
       resetSeconds: this.#calendar.month.endsAt / 1000,
       burst: account.minute.room(minuteLimit, this.#ticks()),
       minuteLimit,

@@ -105,7 +105,7 @@ export const answerMessage = async <C extends ConversationCaller>(
       reason = undefined
       if (!asked.autoRoute || participant.type === 'skill') continue
       for (const handed of findHandOns(asked, reply)) {
-        const refused = refusedHandOn(asked, handed)
+        const refused = explainRefusedHandOn(asked, handed)
         if (refused === undefined) waiting.push({ ...handed, because: reply })
         else await note(refused, reply.id)
       }
@@ -144,7 +144,7 @@ const findHandOns = <C extends ConversationCaller>(
  * Returns why a hand-on is refused. Text of a model is not an instruction: it may run a skill that
  * only reads, and any change remains a proposal until a person sends it.
  */
-const refusedHandOn = <C extends ConversationCaller>(
+const explainRefusedHandOn = <C extends ConversationCaller>(
   { speakers }: AnswerContext<C>,
   { participant: { id, type } }: Addressee,
 ): string | undefined =>

@@ -1,5 +1,5 @@
 import type { Participant } from './conversation.ts'
-import { leadingObject, type Mention, mentions } from './mention.ts'
+import { findLeadingObject, type Mention, mentions } from './mention.ts'
 
 /** Facts about a skill that participates. */
 export interface SpeakingSkill {
@@ -51,7 +51,7 @@ const dropJsonMentions = <P>(text: string, named: readonly Mention<P>[]): Mentio
   return named.filter(({ start, end }) => {
     if (start < dataEnds) return false
     const rest = text.slice(end)
-    const json = leadingObject(rest)
+    const json = findLeadingObject(rest)
     if (json !== undefined) dataEnds = end + rest.indexOf('{') + json.length
     return true
   })

@@ -39,7 +39,7 @@ const isAt = (text: string, id: string, at: number): boolean => {
 }
 
 /** Returns the JSON object at the beginning of a text, after blanks; undefined if there is none. */
-export const leadingObject = (text: string): string | undefined => {
+export const findLeadingObject = (text: string): string | undefined => {
   const start = text.search(/\S/)
   if (start === -1 || text[start] !== '{') return undefined
   let depth = 0

@@ -51,7 +51,7 @@ export const withProfile = (
 /**
  * Returns the ids of the roles after checking that roles, variant and supervisor fit each other.
  */
-export const fittingRoles = ({ role, variant, supervisorId }: DockRequest): string[] => {
+export const listFittingRoles = ({ role, variant, supervisorId }: DockRequest): string[] => {
   const ids = rolesIn(role).map(({ id }) => id)
   if (ids.length > 1 && variant !== 'v1_multi_role')
     throw createRequestError('role', `several roles need variant v1_multi_role, not ${variant}`)

@@ -58,7 +58,7 @@ export const rolesIn = (text: string): AgentRole[] => {
 }
 
 /** Returns those of the given roles that still exist. */
-export const knownRoles = (ids: readonly string[]): AgentRole[] =>
+export const listKnownRoles = (ids: readonly string[]): AgentRole[] =>
   listAgentRoles().filter(({ id }) => ids.includes(id))
 
 /** True when an agent in one of these roles may call a skill, as far as the role is concerned. */

@@ -13,7 +13,7 @@ import {
 } from './check-steps.ts'
 import { claimScope } from './claim-scope.ts'
 import type { AgentsConfig } from './config.ts'
-import { type DockRequest, fittingRoles, withProfile } from './docking.ts'
+import { type DockRequest, listFittingRoles, withProfile } from './docking.ts'
 import { type EndedSession, endDue, endSession, freeClaims } from './ending.ts'
 import { type Evidence, keepEvidence, readEvidence } from './evidence.ts'
 import { noteTask, type TaskNote } from './note-task.ts'
@@ -67,7 +67,7 @@ export class Sessions {
   async dock(wanted: DockRequest, caller: Caller): Promise<AgentSession> {
     const { store, config, now } = this.#parts
     const request = withProfile(wanted, config.profiles)
-    const roles = fittingRoles(request)
+    const roles = listFittingRoles(request)
     return store.ledger.sealed.write(async trx => {
       const wanted = { request, roles, caller, at: now() }
       const { made, ended } = await addSession(trx, wanted, config)

@@ -1,7 +1,7 @@
 import type { AgentSession, AgentType, Variant } from './session.ts'
 
 /** Recommended variant for an agent of this kind; `live` are all live sessions of the tenant. */
-export const recommendedVariant = (
+export const recommendVariant = (
   agentType: AgentType,
   agentId: string,
   personId: string,

@@ -3,7 +3,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import { callerOf } from '../../access/gates/operations/gate-view.ts'
 import type { TaskCaller } from '../../kernel/declaration/context.ts'
-import { missingInput } from '../../kernel/declaration/missing-input.ts'
+import { findMissingInput } from '../../kernel/declaration/missing-input.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import { actorOf, type PipelineViews } from '../invoke/call-context.ts'
@@ -63,7 +63,7 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
   const prepare: OperationTasks['prepare'] = async ask => {
     const { operation, input, caller, cellId } = ask
     pipeline.authorize(operation, caller)
-    const missing = missingInput(operation, input)
+    const missing = findMissingInput(operation, input)
     if (missing !== undefined)
       return { run: runFactsOf(ask), opening: questionFor(operation, missing) }
     parseInput(operation, input)

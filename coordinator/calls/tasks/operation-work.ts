@@ -2,7 +2,7 @@ import { errorBody, ShoalError } from '../../../shared/errors.ts'
 import { judgeAnswer } from '../../../shared/success-rule.ts'
 import type { Progress, TaskCaller } from '../../kernel/declaration/context.ts'
 import { isAudited } from '../../kernel/declaration/declaration.ts'
-import { missingInput } from '../../kernel/declaration/missing-input.ts'
+import { findMissingInput } from '../../kernel/declaration/missing-input.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 import { PendingResult } from '../../kernel/declaration/pending-result.ts'
 import { hideSecretFields } from '../../kernel/declaration/secret-fields.ts'
@@ -86,7 +86,7 @@ const wait = async (
  */
 const refuse = (turn: Turn, operation: Operation, input: object, thrown: unknown): void => {
   if (!(thrown instanceof ShoalError)) throw thrown
-  const missing = missingInput(operation, input, thrown)
+  const missing = findMissingInput(operation, input, thrown)
   if (missing !== undefined) {
     const { state, more } = questionFor(operation, missing)
     turn.status(state, more)

@@ -124,7 +124,7 @@ export const createTasks = (parts: TaskParts): Tasks => {
 
   const follow: Tasks['follow'] = async (taskId, reader) => {
     const stored = await readSeen(ledger.read, taskId, reader)
-    const told = turns.reportedTask(taskId)
+    const told = turns.findReportedTask(taskId)
     const followed = followers.add(told ?? stored, reader.tenantId)
     const { events } = followed
     const task = structuredClone(told ?? followed.task)

@@ -44,7 +44,7 @@ export class Turns {
     this.#lives.set(live.task.id, live)
   }
 
-  reportedTask(taskId: string): Task | undefined {
+  findReportedTask(taskId: string): Task | undefined {
     return this.isRunning(taskId) ? this.#lives.get(taskId)?.reportedTask : undefined
   }
 

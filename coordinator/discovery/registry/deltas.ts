@@ -66,7 +66,7 @@ export const listChanges = (
   ]
     .filter(change => !isDeepStrictEqual(change.before, change.after))
     .slice(0, MAX_CHANGES)
-    .map(change => ({ ...change, ...boundValues(change.before, change.after) }))
+    .map(change => ({ ...change, ...limitValues(change.before, change.after) }))
 }
 
 const readValue = (fields: ResolvedFields, name: string): unknown =>
@@ -75,7 +75,7 @@ const readValue = (fields: ResolvedFields, name: string): unknown =>
 /** Most bytes of the value before or after a change, as JSON. */
 const MAX_VALUE_BYTES = 2048
 
-const boundValues = (
+const limitValues = (
   before: unknown,
   after: unknown,
 ): Pick<DeltaDraft, 'before' | 'after' | 'is_truncated'> => {

@@ -67,7 +67,7 @@ export class RegistryAdmin {
         .executeTakeFirst()
       if (pin === undefined) throw new ShoalError('not_found', `no pin ${pinId}`)
       if (pin.kind === 'values')
-        return publish(trx, await refreshEntities(trx, untouched(pin.entity_id), now()))
+        return publish(trx, await refreshEntities(trx, createUntouched(pin.entity_id), now()))
       const { traces = [], others = [] } = JSON.parse(pin.body_json)
       return this.#regroup(trx, [...traces, ...others])
     })
@@ -89,7 +89,7 @@ export class RegistryAdmin {
       const id = old?.id ?? `pin_${randomId()}`
       await trx.deleteFrom('discovery_pins').where('id', '=', id).execute()
       await this.#addPin(trx, { id, kind: 'values', entityId, body: kept, actor })
-      await publish(trx, await refreshEntities(trx, untouched(entityId), now()))
+      await publish(trx, await refreshEntities(trx, createUntouched(entityId), now()))
       return id
     })
   }
@@ -160,7 +160,7 @@ export class RegistryAdmin {
   }
 }
 
-const untouched = (entityId: string) => ({
+const createUntouched = (entityId: string) => ({
   ids: new Set([entityId]),
   seen: new Set<string>(),
   moves: [],

@@ -110,7 +110,7 @@ export class StoredEvidence {
   /** Writes what has changed, and returns the events of keys that turned out to be shared. */
   async save(now: number): Promise<EventDraft[]> {
     for (const id of this.#dirty) {
-      const trace = this.#stored(id)
+      const trace = this.#readStored(id)
       await putTrace(this.#trx, trace)
       if (!this.#knownIds.has(id)) await putTraceNames(this.#trx, trace)
     }
@@ -135,7 +135,7 @@ export class StoredEvidence {
       })
   }
 
-  #stored(id: string): StoredTrace {
+  #readStored(id: string): StoredTrace {
     const trace = this.#graph.traces.get(id)
     if (trace === undefined) throw new Error(`trace ${id} is not loaded`)
     const lastAt = this.#lastAt.get(id) ?? trace.bornAt

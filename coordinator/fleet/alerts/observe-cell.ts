@@ -32,7 +32,7 @@ export const observeCell = (cell: Cell, surroundings: Surroundings): Observation
   }
   // a cell that was shut down on purpose has no engines, no GPUs and no clock that could be at fault
   if (cell.presence === 'stopped') return found
-  put('cell_lost', lostState(cell, surroundings), () => 'the cell does not answer')
+  put('cell_lost', judgeLoss(cell, surroundings), () => 'the cell does not answer')
   if (!isPresent(cell.presence)) {
     // nothing is known of a silent cell: what was raised stays raised
     for (const rule of HELD_WHILE_AWAY) put(rule, 'hold', () => '')
@@ -107,7 +107,7 @@ const HELD_WHILE_AWAY: AlertRule[] = [
  * A cell that the operator took out is not lost. Nothing is known of a cell that has not come since
  * the start.
  */
-const lostState = (
+const judgeLoss = (
   cell: Cell,
   { isMissing, isSeenElsewhere, isStopped }: Surroundings,
 ): Judgement => {

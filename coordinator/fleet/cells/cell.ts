@@ -1,7 +1,7 @@
 import type { Announce } from '../../../shared/wire/announce.ts'
 import type { EngineReport, Sample } from '../../../shared/wire/telemetry.ts'
 import { believeClaims, type CellEngine, capacity, noteRoom } from '../routing/engine.ts'
-import { believedQueue, believedSlots } from '../routing/health/claims.ts'
+import { estimateQueue, estimateSlots } from '../routing/health/claims.ts'
 import { rankOf } from '../routing/placement.ts'
 import type { CellLink } from './cell-link.ts'
 import { type DeclaredState, type Presence, takesRequests } from './presence.ts'
@@ -89,12 +89,12 @@ const engineFor = (cell: Cell, report: EngineReport): CellEngine => {
 const newEngine = (cell: Cell, link: CellLink, report: EngineReport): CellEngine => {
   const { slots_busy, queued } = report
   const others = slots_busy + queued
-  const slots = believedSlots(report.slots, undefined)
+  const slots = estimateSlots(report.slots, undefined)
   const engine: CellEngine = {
     cellId: cell.id,
     link,
     slots,
-    queue: believedQueue(report.queue_limit, slots),
+    queue: estimateQueue(report.queue_limit, slots),
     inFlight: 0,
     others,
     ready: false,

@@ -30,7 +30,7 @@ const toCommandPlan = (part: PlanPart, checks: Precondition[]): CommandPlan => (
 })
 
 /** Plan for a cell that cannot plan yet: the known facts of the verb, without operations. */
-export const unresolvedPlan = (
+export const createUnresolvedPlan = (
   { cellId, deviceId, verb }: Pick<CommandRequest, 'cellId' | 'deviceId' | 'verb'>,
   hazard: Hazard,
 ): CommandPlan => {

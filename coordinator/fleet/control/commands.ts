@@ -20,7 +20,7 @@ import { CommandAdmission, type CommandAdmissionParts } from './command-admissio
 import { CommandCreation } from './command-creation.ts'
 import { commandEnd } from './command-end.ts'
 import { CommandExchange, type CommandExchangeParts } from './command-exchange.ts'
-import { type CommandPlan, requireDryRunPlan, unresolvedPlan } from './command-plan.ts'
+import { type CommandPlan, createUnresolvedPlan, requireDryRunPlan } from './command-plan.ts'
 import { type CommandFilter, readCommand, readCommands } from './command-query.ts'
 import type { CommandRequest } from './command-request.ts'
 import { CommandSender, type CommandSenderParts } from './command-sender.ts'
@@ -132,7 +132,7 @@ export class Commands {
   ): Promise<CommandPlan> {
     const live: CommandRequest = { ...request, mode: 'live', ttlSeconds: PLAN_SECONDS }
     const { hazard, level } = this.#admission.prepare(live)
-    if (level < NEEDS.plan) return unresolvedPlan(live, hazard)
+    if (level < NEEDS.plan) return createUnresolvedPlan(live, hazard)
     if (!this.#parts.isHere(request.cellId))
       throw new ShoalError(
         'cell_unavailable',

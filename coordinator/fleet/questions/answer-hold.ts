@@ -133,7 +133,7 @@ const RESERVED_PART = 1 / 4
  * @throws ShoalError rate_limited
  */
 export const requireKeyRoom = ({ budget }: Pick<AnswerMemory, 'budget'>, keyId: string): void => {
-  if (budget.usedBy('key', keyId) > budget.limits.per.key * (1 - RESERVED_PART))
+  if (budget.readUse('key', keyId) > budget.limits.per.key * (1 - RESERVED_PART))
     throw createKeyBoundError()
 }
 

@@ -1,6 +1,6 @@
 import { backOffMs } from '../../../shared/back-off.ts'
 import type { CellLink } from '../cells/cell-link.ts'
-import { believedQueue, believedSlots, type Claims } from './health/claims.ts'
+import { type Claims, estimateQueue, estimateSlots } from './health/claims.ts'
 import { EngineHealth } from './health/engine-health.ts'
 
 /** Rank of a cell for a model that is not loaded on it; the smallest is best. */
@@ -76,8 +76,8 @@ export const resize = (engine: CellEngine, slots: number): void => {
 /** Believes as much of the cell's report as the engine has proven. */
 export const believeClaims = (engine: CellEngine): void => {
   if (engine.claims === undefined) return
-  resize(engine, believedSlots(engine.claims.slots, engine.health))
-  engine.queue = believedQueue(engine.claims.queue, engine.slots)
+  resize(engine, estimateSlots(engine.claims.slots, engine.health))
+  engine.queue = estimateQueue(engine.claims.queue, engine.slots)
 }
 
 /** Requests it takes at once: those that run and those that may wait on the cell. */

@@ -67,7 +67,7 @@ export class LateGate {
     const { cellId, clockAheadMs } = late
     this.#heardAt.set(cellId, this.#parts.now())
     const samples = late.samples.filter(({ taken_at }) => {
-      if (taken_at <= this.#countedUntil(cellId, clockAheadMs)) return false
+      if (taken_at <= this.#findCountedUntil(cellId, clockAheadMs)) return false
       this.#until.set(cellId, taken_at)
       return true
     })
@@ -78,7 +78,7 @@ export class LateGate {
    * Time of the newest late sample that was counted. A time in the future stems from a wrong clock
    * of the cell and is void once the clock is right.
    */
-  #countedUntil(cellId: string, clockAheadMs: number): number {
+  #findCountedUntil(cellId: string, clockAheadMs: number): number {
     const until = this.#until.get(cellId) ?? -1
     const isRight = Math.abs(clockAheadMs) <= CLOCK_TOLERANCE_MS
     return isRight && until > this.#parts.now() + CLOCK_TOLERANCE_MS ? -1 : until

@@ -189,7 +189,7 @@ export class WaitQueue {
         ?.next(
           next =>
             router.mayUse(engine.cellId, next.tenantId) &&
-            this.#avoided(next)?.has(engine.cellId) !== true,
+            this.#findAvoided(next)?.has(engine.cellId) !== true,
         )
       if (waiter !== undefined && (first === undefined || waiter.sinceMs < first.sinceMs))
         first = waiter
@@ -232,11 +232,11 @@ export class WaitQueue {
   }
 
   #pick(request: WaitRequest): CellEngine | undefined {
-    return this.#parts.router.pick(request.model, this.#avoided(request), request)
+    return this.#parts.router.pick(request.model, this.#findAvoided(request), request)
   }
 
   /** Cells that a request is not given to; undefined once it has failed on all that there are. */
-  #avoided({ model, tenantId, failedOn }: WaitRequest): ReadonlySet<string> | undefined {
+  #findAvoided({ model, tenantId, failedOn }: WaitRequest): ReadonlySet<string> | undefined {
     if (failedOn === undefined || failedOn.size === 0) return undefined
     const hasOther = this.#parts.router
       .pools(model, tenantId)

@@ -104,7 +104,7 @@ const createStrengths = (tenantGraph: TenantGraph, now: number): StrengthOf => {
   const { adjacency, learned: known } = tenantGraph
   return edge => {
     const { weight } = adjacency.edge(edge)
-    const learned = known.size === 0 ? 0 : tenantGraph.learnedAt(adjacency.key(edge), now)
+    const learned = known.size === 0 ? 0 : tenantGraph.readLearnedStrength(adjacency.key(edge), now)
     return { learned, strength: weight * (1 + LEARNED_FACTOR * learned) }
   }
 }

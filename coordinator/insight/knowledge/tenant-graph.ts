@@ -59,7 +59,7 @@ export class TenantGraph {
   }
 
   /** Learned strength of an edge at a time in Unix milliseconds, from 0 to 1. */
-  learnedAt(key: string, now: number): number {
+  readLearnedStrength(key: string, now: number): number {
     const known = this.learned.get(key)
     return known === undefined ? 0 : decayStrength(known, now, this.settings)
   }

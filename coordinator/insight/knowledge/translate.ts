@@ -58,8 +58,8 @@ export const listNodesInDomain = (
 const findConcept = (tenantGraph: TenantGraph, concept: string): GraphNode | undefined => {
   const known = tenantGraph.node(concept)
   if (known !== undefined) return known
-  const named = (id: string) => tenantGraph.node(id)?.name.toLowerCase() === concept.toLowerCase()
-  const [hit] = tenantGraph.index.find(concept, 1, named)
+  const isNamed = (id: string) => tenantGraph.node(id)?.name.toLowerCase() === concept.toLowerCase()
+  const [hit] = tenantGraph.index.find(concept, 1, isNamed)
   return hit && tenantGraph.node(hit.id)
 }
 

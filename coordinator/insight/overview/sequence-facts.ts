@@ -23,7 +23,7 @@ export const gatherSequences = async (
     flows.openRuns(scope.tenantId),
   ])
   const kept = { counts: Map.groupBy(counts, nameOf), open: Map.groupBy(open, nameOf) }
-  const listed = (kind: Kind, ids: string[], records: readonly SequenceRecord[]) =>
+  const listSequences = (kind: Kind, ids: string[], records: readonly SequenceRecord[]) =>
     listIds(kind, [...ids, ...records.map(({ id }) => id)], kept).map(id =>
       describe({
         kind,
@@ -37,8 +37,8 @@ export const gatherSequences = async (
     )
   return {
     sequences: [
-      ...listed('flow', Object.keys(flows.flows), flowRecords.records),
-      ...listed('synergy', Object.keys(flows.synergies), synergyRecords.records),
+      ...listSequences('flow', Object.keys(flows.flows), flowRecords.records),
+      ...listSequences('synergy', Object.keys(flows.synergies), synergyRecords.records),
     ],
     isExample: flowRecords.isExample || synergyRecords.isExample,
   }

@@ -2,7 +2,7 @@ import { type CalendarFacts, WorkCalendar } from './calendar.ts'
 import { computeTimes, type TaskTimes } from './critical-path.ts'
 import { findDrivingPath } from './driving-path.ts'
 import { buildNetwork, type Network, type PlannedTask } from './network.ts'
-import { deviationDays, estimateOf, expectedDays, type ThreePoint } from './three-point.ts'
+import { computeExpectedDays, deviationDays, estimateOf, type ThreePoint } from './three-point.ts'
 
 /** The expected duration of a project by PERT. */
 interface PertEstimate {
@@ -55,7 +55,7 @@ const estimatePert = (
   estimates: readonly ThreePoint[],
   variances: Float64Array,
 ): PertEstimate => {
-  const expected = Float64Array.from(estimates, expectedDays)
+  const expected = Float64Array.from(estimates, computeExpectedDays)
   const times = computeTimes(network, expected)
   const { tasks: path, variance } = findDrivingPath(network, times, expected, variances)
   return { meanDays: times.durationDays, deviationDays: Math.sqrt(variance), path }

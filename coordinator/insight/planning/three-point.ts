@@ -23,7 +23,7 @@ export const estimateOf = ({
 })
 
 /** Expected value of PERT (Malcolm, Roseboom, Clark and Fazar, 1959). */
-export const expectedDays = ({ optimistic, likely, pessimistic }: ThreePoint): number =>
+export const computeExpectedDays = ({ optimistic, likely, pessimistic }: ThreePoint): number =>
   (optimistic + 4 * likely + pessimistic) / 6
 
 /** Standard deviation of PERT: a sixth of the range. */

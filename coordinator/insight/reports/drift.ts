@@ -51,7 +51,7 @@ export const UNUSED_DAYS = 90
 export const scanDrift = (facts: DriftFacts): DriftItem[] => [
   ...facts.cells.map(cellItem),
   ...facts.catalogue.map(modelItem),
-  ...facts.undeclaredModels.map(undeclaredItem),
+  ...facts.undeclaredModels.map(toUndeclaredItem),
   ...facts.configurations.flatMap(configurationItem),
   ...facts.documents.flatMap(documentItem),
   ...facts.keys.map(key => keyItem(key, facts.now)),
@@ -93,7 +93,7 @@ const modelItem = ({ id, isServed, requests }: DriftFacts['catalogue'][number]):
         `in the catalogue, and no cell serves it; ${requests} requests`,
       )
 
-const undeclaredItem = ({
+const toUndeclaredItem = ({
   id,
   cellId,
   isLoaded,

@@ -65,7 +65,7 @@ export class Budget<Kind extends string = string> {
     return this.#table.refusals
   }
 
-  usedBy(kind: Kind, id: string): number {
+  readUse(kind: Kind, id: string): number {
     return this.#table.find(kind, id)?.used ?? 0
   }
 

@@ -12,7 +12,7 @@ const CURSOR = 'Cursor: `next` of the previous page.'
 export const PAGE = { before: Id.exactOptional().describe(CURSOR), limit: pageLimit() }
 
 /** Paging fields for rows that have a number in place of an id. */
-export const numberedPage = (most?: number, preset?: number) => ({
+export const definePageFields = (most?: number, preset?: number) => ({
   before: z.int().positive().exactOptional().describe(CURSOR),
   limit: pageLimit(most, preset),
 })

@@ -12,7 +12,7 @@ interface MissingInput {
  * Missing fields of an input that is otherwise valid: required fields, or the one that the
  * operation itself requires. Undefined for any other fault.
  */
-export const missingInput = (
+export const findMissingInput = (
   { input: schema }: Pick<Declaration, 'input'>,
   input: object,
   error?: ShoalError,

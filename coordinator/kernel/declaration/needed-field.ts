@@ -5,7 +5,7 @@ import type * as z from 'zod'
  * published schema keeps it optional; a call without it is refused with 422 and its name in `param`
  * (over A2A: INPUT_REQUIRED), as for a required field.
  */
-export const neededField = (schema: z.ZodString, description: string) =>
+export const defineNeededField = (schema: z.ZodString, description: string) =>
   schema
     .exactOptional()
     .pipe(schema)

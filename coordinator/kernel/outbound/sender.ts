@@ -3,7 +3,7 @@ import { parseAllowed } from '../../../shared/outbound/allow-list.ts'
 import { KeptConnections } from '../../../shared/outbound/connections.ts'
 import { type ExchangeAnswer, exchange } from '../../../shared/outbound/exchange.ts'
 import { type JudgeRules, judgeUrl, type Target } from '../../../shared/outbound/judge.ts'
-import { checkedAddresses, type Resolve, systemResolve } from '../../../shared/outbound/resolve.ts'
+import { checkAddresses, type Resolve, systemResolve } from '../../../shared/outbound/resolve.ts'
 import { asSendError, SendError } from '../../../shared/outbound/send-error.ts'
 import type { Outbound } from './outbound-config.ts'
 import { createTargetLimits } from './target-limits.ts'
@@ -99,7 +99,7 @@ export const createSender = (parts: SenderParts): Sender => {
       headers,
       body,
       maxAnswerBytes,
-      findAddresses: () => checkedAddresses(target, rules, resolve),
+      findAddresses: () => checkAddresses(target, rules, resolve),
       connectSeconds: config.connect_seconds,
       answerSeconds: config.answer_seconds,
       ...(parts.ca === undefined ? {} : { ca: parts.ca }),

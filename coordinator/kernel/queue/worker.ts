@@ -64,7 +64,7 @@ export class Worker {
   }
 
   /** Number of attempts in progress, by kind. */
-  runningCounts(): ReadonlyMap<string, number> {
+  countRunning(): ReadonlyMap<string, number> {
     return this.#counts
   }
 

@@ -60,7 +60,7 @@ export const alertTable = async ({ schema }: Kysely<unknown>): Promise<void> => 
 }
 
 /** Webhooks that take less than they are sent. */
-export const slowedWebhooks = async ({ schema }: Kysely<unknown>): Promise<void> => {
+export const slowWebhooks = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema.alterTable('webhooks').addColumn('slowed_at', 'bigint').execute()
 }
 

@@ -46,7 +46,7 @@ export const keyTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema.createIndex('keys_tenant').on('keys').column('tenant_id').execute()
 }
 
-export const disabledPeople = async ({ schema }: Kysely<unknown>): Promise<void> => {
+export const disablePeople = async ({ schema }: Kysely<unknown>): Promise<void> => {
   for (const table of ['persons', 'tenants'])
     await schema.alterTable(table).addColumn('disabled_at', 'bigint').execute()
 }

@@ -24,13 +24,13 @@ import {
   alertTable,
   cellPresenceTables,
   eventTables,
-  slowedWebhooks,
+  slowWebhooks,
   webhookStart,
 } from './event-migrations.ts'
 import { flowRunIndexes, flowTables, rampUpHealth, rampUpTable } from './flow-migrations.ts'
 import { gateRequestsBySubject, gateTables, policyTable } from './gate-migrations.ts'
 import {
-  disabledPeople,
+  disablePeople,
   keyClaims,
   keyTables,
   ledgerTables,
@@ -40,7 +40,7 @@ import {
 import { graphLayerTables, graphLearningTables } from './knowledge-migrations.ts'
 import { modelTable } from './model-migrations.ts'
 import {
-  loggedMinutes,
+  logMinutes,
   minuteTables,
   quotaTable,
   recallTable,
@@ -59,7 +59,7 @@ import {
   registryScanners,
   registryTables,
 } from './registry-migrations.ts'
-import { storedResponses } from './response-migrations.ts'
+import { storeResponses } from './response-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
 import {
   leaseTable,
@@ -99,7 +99,7 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0012_cell_owner': { up: cellOwner },
   '0013_gates': { up: gateTables },
   '0014_policies': { up: db => policyTable(db, engine) },
-  '0014_disabled_people': { up: disabledPeople },
+  '0014_disabled_people': { up: disablePeople },
   '0015_audit_checkpoints': { up: db => auditCheckpoints(db, engine) },
   '0015_key_claims': { up: keyClaims },
   '0020_jobs': { up: jobTable },
@@ -159,10 +159,10 @@ export const ledgerMigrations = (engine: EngineSchema): Record<string, StoreMigr
   '0118_ramp_up_health': { up: rampUpHealth, compatibleFrom: '0.1.0' },
   '0119_models': { up: modelTable, compatibleFrom: '0.1.0' },
   '0123_flow_run_indexes': { up: flowRunIndexes, compatibleFrom: '0.1.0' },
-  '0124_logged_minutes': { up: db => loggedMinutes(db, engine), compatibleFrom: '0.1.0' },
-  '0125_slowed_webhooks': { up: slowedWebhooks, compatibleFrom: '0.1.0' },
+  '0124_logged_minutes': { up: db => logMinutes(db, engine), compatibleFrom: '0.1.0' },
+  '0125_slowed_webhooks': { up: slowWebhooks, compatibleFrom: '0.1.0' },
   '0130_strict_keys': { up: strictKeys, compatibleFrom: '0.1.0' },
-  '0131_stored_responses': { up: storedResponses, compatibleFrom: '0.1.0' },
+  '0131_stored_responses': { up: storeResponses, compatibleFrom: '0.1.0' },
   '0132_command_outcome': { up: commandOutcome, compatibleFrom: '0.1.0' },
   '0133_call_creations': { up: callCreations, compatibleFrom: '0.1.0' },
 })

@@ -39,7 +39,7 @@ export const minuteTables = async (db: Kysely<unknown>, engine: EngineSchema): P
  * Makes the tables of minutes logged, so that a crash of the server loses no count; `history` tells
  * the takeover by a standby, after which each coordinator reports its counts once.
  */
-export const loggedMinutes = async (db: Kysely<unknown>, engine: EngineSchema): Promise<void> => {
+export const logMinutes = async (db: Kysely<unknown>, engine: EngineSchema): Promise<void> => {
   for (const table of ['minute_subjects', 'minute_slots', 'minute_birth'])
     await engine.makeLogged(db, table)
   await db.schema

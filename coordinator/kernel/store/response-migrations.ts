@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-export const storedResponses = async ({ schema }: Kysely<unknown>): Promise<void> => {
+export const storeResponses = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .createTable('stored_responses')
     .addColumn('id', 'text', column => column.primaryKey().notNull())

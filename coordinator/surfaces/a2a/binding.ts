@@ -5,7 +5,7 @@ import { JSON_TYPE } from '../../../shared/json-type.ts'
 import type { Keys } from '../../access/keys/keys.ts'
 import type { Admission } from '../../access/quota/quota.ts'
 import type { Key } from '../../kernel/declaration/key.ts'
-import { keyRefusal, presentedKey } from '../http/auth.ts'
+import { keyRefusal, readPresentedKey } from '../http/auth.ts'
 import { toShoalError } from '../http/errors.ts'
 import { parseJsonBody } from '../http/json-body.ts'
 import type { StreamPlaces } from '../http/stream-places.ts'
@@ -69,7 +69,7 @@ export const refuseInvalidKeys = (
   // with the body, so that the refusal has the id of the JSON-RPC request
   app.addHook('preHandler', ({ key, headers }, _reply, done) => {
     const isInvalid = key === undefined && headers.authorization !== undefined
-    done(isInvalid ? keyRefusal(headers.authorization, presentedKey(headers)) : undefined)
+    done(isInvalid ? keyRefusal(headers.authorization, readPresentedKey(headers)) : undefined)
   })
 }
 

@@ -5,7 +5,7 @@ const MAX_ID = 256
 const MAX_PARTS = 100
 
 /** A message as the protocol has it: an id, a role, and parts with something in each. */
-export const checkedMessage = (message: Message | undefined): Message => {
+export const checkMessage = (message: Message | undefined): Message => {
   if (message === undefined) throw new RequestMalformedError('message is missing')
   const { messageId, taskId, contextId, role, parts } = message
   if (messageId === '') throw new RequestMalformedError('message.messageId is missing')

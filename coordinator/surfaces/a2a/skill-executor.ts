@@ -4,7 +4,7 @@ import type { OperationTasks } from '../../calls/tasks/operation-tasks.ts'
 import { dataPart, textPart } from '../../calls/tasks/parts.ts'
 import type { Opening } from '../../calls/tasks/turn.ts'
 import { jsonSchema } from '../../kernel/declaration/json-schema.ts'
-import { missingInput } from '../../kernel/declaration/missing-input.ts'
+import { findMissingInput } from '../../kernel/declaration/missing-input.ts'
 import {
   dropHiddenFields,
   hideNamedFields,
@@ -95,7 +95,7 @@ export const skillExecutor = ({ skills, tasks }: SkillExecutorParts): Executor =
 
 /** Plain words are the value of the one field that is missing, where that takes them. */
 const wordFor = (skill: Skill, had: object, text: string): object => {
-  const names = missingInput(skill, had)?.names ?? []
+  const names = findMissingInput(skill, had)?.names ?? []
   const [name] = names
   if (names.length !== 1 || name === undefined || text === '') return {}
   return skill.input.shape[name]?.safeParse(text).success ? { [name]: text } : {}

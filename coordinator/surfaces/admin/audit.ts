@@ -6,7 +6,7 @@ import { checkAgainstMark, verifyAudit } from '../../kernel/audit/verify.ts'
 import type { SigningKey } from '../../kernel/signing/signing.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { OnStore } from './on-store.ts'
-import { purgedView } from './views.ts'
+import { toPurgedView } from './views.ts'
 
 /** Opens the signing key in a store. */
 export type OpenSigningKey = (
@@ -31,7 +31,7 @@ export const addAuditCommands = (audit: Command, onStore: OnStore, sign: OpenSig
     .action(() =>
       onStore(async store => {
         const { rows, head, purged } = await requireIntactAudit(store, sign)
-        return { ok: true, rows, head: head.hash, ...(purged && purgedView(purged)) }
+        return { ok: true, rows, head: head.hash, ...(purged && toPurgedView(purged)) }
       }),
     )
   audit

@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { formatOutput } from '../../../shared/print.ts'
 import { systemRuntime } from '../../../shared/runtime.ts'
 import { acceptPolicy } from '../../access/gates/accept-policy.ts'
-import { configuredPolicy } from '../../access/gates/policies.ts'
+import { readConfiguredPolicy } from '../../access/gates/policies.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { insertEvents, newEventOf } from '../../kernel/events/event-rows.ts'
 import { sourceOf } from '../../kernel/events/open.ts'
@@ -25,7 +25,7 @@ export const addPolicyCommands = (
     .requiredOption('--reason <text>', 'why the change could not be approved; kept in the audit')
     .action(async ({ reason }: { reason: string }) => {
       const settings = config()
-      const configured = configuredPolicy(settings.policy_file, settings.gates)
+      const configured = readConfiguredPolicy(settings.policy_file, settings.gates)
       const store = await openStore(storePlaceOf(settings), { mustExist: true })
       try {
         const { number, version, hash } = await acceptPolicy(

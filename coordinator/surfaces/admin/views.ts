@@ -25,7 +25,7 @@ export const keyView = (key: Key) => ({
 })
 
 /** Part of the chain that retention has deleted, reported beside the verified part. */
-export const purgedView = ({ seq, first_at, last_at, retention_days }: Checkpoint) => ({
+export const toPurgedView = ({ seq, first_at, last_at, retention_days }: Checkpoint) => ({
   purged_up_to: seq,
   purged_from: isoOrNull(first_at),
   purged_until: isoOrNull(last_at),

@@ -39,7 +39,7 @@ export interface AuthParts {
 const BEARER = /^Bearer +(\S+) *$/i
 
 /** The key that a request shows; undefined without one. */
-export const presentedKey = ({ authorization }: IncomingHttpHeaders): string | undefined =>
+export const readPresentedKey = ({ authorization }: IncomingHttpHeaders): string | undefined =>
   authorization === undefined ? undefined : BEARER.exec(authorization)?.[1]
 
 /** Sets `request.key` and `request.tenantId`; refuses routes that need a key without one. */
@@ -63,7 +63,7 @@ export const auth = fp(async (app: FastifyInstance, parts: AuthParts) => {
 
   // a hook that is no promise, for the key that is in memory: this is on every request's path
   app.addHook('onRequest', (request, _reply, done) => {
-    const presented = presentedKey(request.headers)
+    const presented = readPresentedKey(request.headers)
     const admitKey = (key: Key | undefined): void => admit(request, key, presented)
     let loading: Promise<void> | undefined
     outcome(

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
-import { boundFlush } from './cut-answer.ts'
+import { limitFlush } from './cut-answer.ts'
 import type { HttpExchange } from './exchange.ts'
 
 /** Bytes of a body that need no share: the head of a request may be as large. */
@@ -8,7 +8,7 @@ export const FREE_BODY_BYTES = 16 * 1024
 
 /** A request whose body is counted for its key, or for its address without a valid key. */
 export type BodyHolder = Pick<HttpExchange, 'key' | 'address' | 'bodyShare'> & {
-  response: Parameters<typeof boundFlush>[0]
+  response: Parameters<typeof limitFlush>[0]
 }
 
 /**
@@ -39,7 +39,7 @@ const openShare = (
   const share = budget.open({ key: key?.id ?? exchange.address }, () => {
     onReclaim(createBoundError(false))
     // the body stays in memory until the response has closed
-    boundFlush(response)
+    limitFlush(response)
   })
   exchange.bodyShare = share
   response.once('close', () => share.close())

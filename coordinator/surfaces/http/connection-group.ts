@@ -69,7 +69,7 @@ export class ConnectionGroup {
   #makeRoom(address: string): boolean {
     const { budget, nowMs } = this.#parts
     const { total, per } = budget.limits
-    const isAddressFull = budget.usedBy('address', address) >= per.address
+    const isAddressFull = budget.readUse('address', address) >= per.address
     const bound = isAddressFull ? address : 'total'
     if (nowMs() - this.#searchedMs >= SEARCH_EVERY_MS) {
       this.#searchedMs = nowMs()
@@ -95,7 +95,7 @@ export class ConnectionGroup {
    */
   #rank({ address, isKnown }: Connection, isYoung: boolean): number {
     const { budget } = this.#parts
-    const used = 2 * budget.usedBy('address', address)
+    const used = 2 * budget.readUse('address', address)
     if (isKnown) return used
     return isYoung ? used + 1 : used + 2 * budget.limits.total + 2
   }

@@ -106,7 +106,7 @@ export class Connection {
    * Returns the time without progress, in milliseconds: since the peer has last taken `minBytes` of
    * an answer, or had nothing to take.
    */
-  stalledMs(nowMs: number, minBytes: number): number {
+  measureStallMs(nowMs: number, minBytes: number): number {
     const { _handle: handle } = this.#socket as ServerSocket
     const queuedBytes = handle?.writeQueueSize ?? 0
     const takenBytes = (handle?.bytesWritten ?? 0) - queuedBytes

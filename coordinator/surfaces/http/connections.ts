@@ -84,7 +84,7 @@ export class Connections {
     const now = nowMs()
     for (const { open } of [this.#clients, this.#reserve])
       for (const connection of open)
-        if (connection.stalledMs(now, MIN_TAKEN_BYTES) >= sendTimeoutMs)
+        if (connection.measureStallMs(now, MIN_TAKEN_BYTES) >= sendTimeoutMs)
           this.cut(connection, 'slow_reader')
   }
 

@@ -14,13 +14,15 @@ export const countBodies = fp(
     app.addHook('preParsing', (request, { raw: response }, payload, done) => {
       const { key, address } = request
       const holder = { key, address, response, bodyShare: undefined }
-      const refusal = growBody(budget, holder, announcedBytes(request), () => response.destroy())
+      const refusal = growBody(budget, holder, readAnnouncedBytes(request), () =>
+        response.destroy(),
+      )
       done(refusal, payload)
     })
   },
 )
 
-const announcedBytes = ({ headers, routeOptions }: FastifyRequest): number => {
+const readAnnouncedBytes = ({ headers, routeOptions }: FastifyRequest): number => {
   // a file is written to the disk as it comes
   if (routeOptions.config.operation?.upload !== undefined) return 0
   const isOpen = headers['transfer-encoding'] !== undefined || isCoded(headers)

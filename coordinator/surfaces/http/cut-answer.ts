@@ -21,11 +21,11 @@ export const cutAnswer = (
   if (response.writableEnded || response.destroyed) return
   if (response.headersSent) response.end(sseError(error))
   else sendWhole(response, error, headers)
-  boundFlush(response)
+  limitFlush(response)
 }
 
 /** Destroys a response that has not closed by the time in which it can be flushed. */
-export const boundFlush = (response: ClientResponse): void => {
+export const limitFlush = (response: ClientResponse): void => {
   const timer = systemRuntime.setTimeout(() => response.destroy(), FLUSH_MS).unref()
   response.once('close', () => stopTimer(timer))
 }

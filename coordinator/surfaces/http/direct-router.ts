@@ -5,7 +5,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import type { Key } from '../../kernel/declaration/key.ts'
 import type { HttpMetrics } from '../metrics/http-metrics.ts'
-import { type AuthParts, findKey, keyRefusal, presentedKey, resolveTenant } from './auth.ts'
+import { type AuthParts, findKey, keyRefusal, readPresentedKey, resolveTenant } from './auth.ts'
 import { growBody } from './body-share.ts'
 import { noteKey } from './connection.ts'
 import { toShoalError, writeError } from './errors.ts'
@@ -115,7 +115,7 @@ export class DirectRouter {
 
   /** Synchronous for a key that is in memory. */
   #authenticate(exchange: HttpExchange<ServerResponse>): Promise<void> | undefined {
-    const presented = presentedKey(exchange.headers)
+    const presented = readPresentedKey(exchange.headers)
     const found = findKey(this.#parts, exchange.address, presented)
     if (found instanceof Promise) return found.then(key => this.#admit(exchange, key, presented))
     this.#admit(exchange, found, presented)

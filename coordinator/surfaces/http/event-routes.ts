@@ -19,7 +19,7 @@ import type { EventsConfig } from '../../kernel/events/events-config.ts'
 import { FAMILIES, type Hearer } from '../../kernel/events/topics.ts'
 import type { EventMetrics } from '../metrics/event-metrics.ts'
 import { taskCallerOf } from './answer-headers.ts'
-import { type AuthParts, presentedKey, requireKey } from './auth.ts'
+import { type AuthParts, readPresentedKey, requireKey } from './auth.ts'
 import { limitFlush } from './paced-lines.ts'
 import type { RouteDocs } from './route-docs.ts'
 import { createStreamPlaces } from './stream-places.ts'
@@ -135,7 +135,7 @@ export const eventRoutes: FastifyPluginAsync<EventParts> = async (app, parts) =>
       /** Checks the key of the stream again; if the lookup fails, the next check repeats it. */
       const recheck = async (): Promise<void> => {
         const found = await Promise.resolve(
-          keys.authenticate(presentedKey(request.headers) ?? ''),
+          keys.authenticate(readPresentedKey(request.headers) ?? ''),
         ).catch(() => key)
         const fault = findKeyFault(found, tenantId, now())
         if (fault !== undefined) {

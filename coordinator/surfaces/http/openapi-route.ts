@@ -5,7 +5,7 @@ import { docsPage } from './docs-page.ts'
 import { type OpenApiDocument, openApi } from './openapi.ts'
 import type { ListenerSettings } from './public-config.ts'
 import { publicUrls } from './public-urls.ts'
-import { publishedRoute } from './published.ts'
+import { createPublishedRoute } from './published.ts'
 import type { DocumentedRoute, RouteDocs } from './route-docs.ts'
 
 interface OpenApiParts {
@@ -42,8 +42,10 @@ export const openApiRoute: FastifyPluginAsync<OpenApiParts> = async (app, { conf
     made ??= openApi(routes, publicUrls(config, port).base)
     return made
   }
-  publishedRoute(app, '/v1/openapi.json', DOCUMENT, async () => JSON.stringify(await document()))
-  publishedRoute(app, '/docs', PAGE, async () => docsPage(await document()))
+  createPublishedRoute(app, '/v1/openapi.json', DOCUMENT, async () =>
+    JSON.stringify(await document()),
+  )
+  createPublishedRoute(app, '/docs', PAGE, async () => docsPage(await document()))
   app.get('/docs/', { config: { access: 'none', docs: SLASH } }, (_request, reply) =>
     reply.redirect('../docs', 308),
   )

@@ -33,7 +33,7 @@ const BODY_LIMIT_BYTES = 256 * 1024
 
 /** The REST form of every operation: path, query and body together are its input. */
 export const operationRoutes: FastifyPluginAsync<OperationParts> = async (app, parts) => {
-  missingSkillRoute(app)
+  addMissingSkillRoute(app)
   for (const operation of parts.operations) {
     if (operation.upload === undefined) addRoute(app, operation, parts)
     else await app.register(async scope => addUploadRoute(scope, operation, parts))
@@ -204,7 +204,7 @@ const CALL_SKILL: RouteDocs = {
 }
 
 /** Answers calls of skills that do not exist; existing skills have their own paths. */
-const missingSkillRoute = (app: FastifyInstance): void => {
+const addMissingSkillRoute = (app: FastifyInstance): void => {
   app.post('/v1/skills/:skill_id', { config: { docs: CALL_SKILL } }, async request => {
     const { skill_id } = request.params as { skill_id: string }
     throw new ShoalError('not_found', `no skill ${skill_id}; GET /v1/skills lists them`)

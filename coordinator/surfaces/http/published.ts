@@ -78,7 +78,7 @@ export class PublishedDocument {
  * the first request, when every route is registered and the port is known, and identified by its
  * ETag.
  */
-export const publishedRoute = (
+export const createPublishedRoute = (
   app: FastifyInstance,
   url: string,
   docs: RouteDocs,

@@ -43,7 +43,7 @@ export const serverLimits = ({ http }: ListenerSettings) =>
   }) satisfies FastifyHttpOptions<Server>
 
 /** Names a request may carry in Host: those that our own certificate is for. */
-export const allowedHosts = (config: ListenerSettings): ReadonlySet<string> =>
+export const listAllowedHosts = (config: ListenerSettings): ReadonlySet<string> =>
   new Set(listServerNames(config).map(name => (name.includes(':') ? `[${name}]` : name)))
 
 /** Host of a request target in absolute form, which counts instead of Host (RFC 9112, 3.2.2). */
@@ -74,7 +74,7 @@ declare module 'fastify' {
 export const headerCheck = (
   config: ListenerSettings,
 ): ((request: IncomingMessage, ignoresHost?: boolean) => void) => {
-  const hosts = allowedHosts(config)
+  const hosts = listAllowedHosts(config)
   const requireKnown = (host: string, request: IncomingMessage): void => {
     const name = hostName(host)
     if (!hosts.has(name) && !isLoopback(name) && name !== ownAddress(request))

@@ -1,5 +1,5 @@
 import type { OutgoingHttpHeaders } from 'node:http'
-import { HEADER_IGNORED, type Ignored, ignoredHeader } from '../../../shared/wire/ignored.ts'
+import { formatIgnoredHeader, HEADER_IGNORED, type Ignored } from '../../../shared/wire/ignored.ts'
 import {
   createIgnoredError,
   type RequestRules,
@@ -36,6 +36,6 @@ export const nameIgnored = (
   headers: OutgoingHttpHeaders,
   ignored: readonly Ignored[] = [],
 ): OutgoingHttpHeaders => {
-  const names = ignoredHeader(ignored)
+  const names = formatIgnoredHeader(ignored)
   return names === undefined ? headers : { ...headers, [HEADER_IGNORED]: names }
 }

@@ -74,7 +74,7 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
     requireNotLinked(request, parts.replicaId)
     if (socket.destroyed) return
     if (caller !== undefined) parts.noteConnection?.(cellId, caller.bootId)
-    socket.write(switchingHead(plane.protocol, parts.replicaId))
+    socket.write(formatSwitchingHead(plane.protocol, parts.replicaId))
     if (caller === undefined) return void socket.destroySoon()
     connectionOf(socket)?.release()
     if (head.length > 0) socket.unshift(head)
@@ -109,7 +109,7 @@ const requireNotLinked = ({ headers }: IncomingMessage, replicaId: string): void
     throw new ShoalError('conflict', `the cell is connected to ${replicaId} already`)
 }
 
-const switchingHead = (protocol: string, replicaId: string): string =>
+const formatSwitchingHead = (protocol: string, replicaId: string): string =>
   [
     'HTTP/1.1 101 Switching Protocols',
     `Upgrade: ${protocol}`,

@@ -85,7 +85,7 @@ export class InferenceMetrics {
   }
 
   get list(): readonly Metric[] {
-    return [...this.#requestMetrics(), ...this.#routingMetrics()]
+    return [...this.#requestMetrics(), ...this.#listRoutingMetrics()]
   }
 
   #requestMetrics(): Metric[] {
@@ -115,7 +115,7 @@ export class InferenceMetrics {
     ]
   }
 
-  #routingMetrics(): Metric[] {
+  #listRoutingMetrics(): Metric[] {
     return [
       {
         name: 'shoal_routing_decisions_total',

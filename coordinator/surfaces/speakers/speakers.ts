@@ -2,7 +2,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { judgeAnswer } from '../../../shared/success-rule.ts'
 import type { SpeakingSkill } from '../../agents/conversations/choose.ts'
 import type { Participant } from '../../agents/conversations/conversation.ts'
-import { leadingObject } from '../../agents/conversations/mention.ts'
+import { findLeadingObject } from '../../agents/conversations/mention.ts'
 import type { RemoteAgents } from '../../agents/conversations/remote-agent.ts'
 import {
   callerKey,
@@ -123,7 +123,7 @@ const describeFailure = (
 
 /** The JSON object behind the name; none is no input. */
 const inputOf = (argument: string | undefined): unknown => {
-  const text = leadingObject(argument ?? '')
+  const text = findLeadingObject(argument ?? '')
   return text === undefined ? {} : parseJsonBody(Buffer.from(text))
 }
 

@@ -2,7 +2,7 @@ import type { Json } from '../../../devices/profile.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { MAX_RESULT_BYTES } from '../../../shared/wire/command.ts'
 import { describeCheck } from '../../../shared/wire/describe-check.ts'
-import { boundOutcome, type DeviceOutcome } from '../../../shared/wire/device-outcome.ts'
+import { type DeviceOutcome, limitOutcome } from '../../../shared/wire/device-outcome.ts'
 import type { FormationUnitResult } from '../../../shared/wire/formation.ts'
 import type { RunContext } from '../../commands/verb.ts'
 import { checkUnits, type FormationCheckContext, measureDistance } from './check-formation.ts'
@@ -103,7 +103,7 @@ export class FormationRun {
     this.#signal.throwIfAborted()
     this.#requireOnTime(begins_at, move.device_id)
     const noteOutcome = (outcome: DeviceOutcome): void => {
-      this.#outcomes.set(move.device_id, boundOutcome(outcome))
+      this.#outcomes.set(move.device_id, limitOutcome(outcome))
     }
     return verb.run(part, { signal: this.#signal, report: () => {}, noteOutcome })
   }

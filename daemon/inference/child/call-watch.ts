@@ -1,5 +1,5 @@
 import { ArgumentsText } from '../arguments-text.ts'
-import { heldArguments, heldGrammar } from '../grammar/call-grammar.ts'
+import { writeHeldArguments, writeHeldGrammar } from '../grammar/call-grammar.ts'
 import type { CallRules } from '../protocol.ts'
 import { CALL_ARGUMENTS, CALL_SYNTAX, type CallShape, type CallSyntax } from '../tool-syntax.ts'
 
@@ -46,7 +46,7 @@ export class CallWatch {
     this.#tail = all.slice(1 - begin.length)
     if (at < 0) return undefined
     const written = all.slice(at + begin.length)
-    return this.#hold(heldGrammar(this.#shape, this.#calls, written), written)
+    return this.#hold(writeHeldGrammar(this.#shape, this.#calls, written), written)
   }
 
   #findUnmarked(text: string): CallDecision | undefined {
@@ -58,7 +58,7 @@ export class CallWatch {
     this.#bare = found === null && isOpen ? bare : undefined
     if (found === null || asked === undefined) return undefined
     const after = bare.slice(found[0].length)
-    return this.#hold(heldArguments(this.#shape, this.#calls, asked.rule, after), bare)
+    return this.#hold(writeHeldArguments(this.#shape, this.#calls, asked.rule, after), bare)
   }
 
   #hold(grammar: string | undefined, written: string): CallDecision | undefined {

@@ -44,7 +44,7 @@ const answerOrEnd = async (
 ): Promise<EndReason> => {
   if (rest === undefined) return 'cancelled'
   if (answering.maxTokens === 0) return 'length'
-  const tokens = sampledTokens(generation, rest, options)
+  const tokens = listSampledTokens(generation, rest, options)
   return answer(generation, tokens, answering).catch(error => {
     throw answering.hold?.blame(error) ?? error
   })
@@ -73,7 +73,7 @@ const readPrompt = async (
 }
 
 /** Tokens of the answer; metadata is requested from the engine only for as many as needed. */
-const sampledTokens = (
+const listSampledTokens = (
   { slot, order }: Generation,
   prompt: Token[],
   options: SequenceEvaluateOptions,

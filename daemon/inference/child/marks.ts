@@ -14,7 +14,7 @@ export class Marks {
   /** White space at both ends stays outside of the mark: many templates trim. */
   text(text: string): string {
     if (text.trim() === '') return text
-    return leadingSpace(text) + this.#mark(text) + trailingSpace(text)
+    return readLeadingSpace(text) + this.#mark(text) + readTrailingSpace(text)
   }
 
   /** A JSON value for a template that will write it as JSON; its longer words become marks. */
@@ -41,6 +41,6 @@ export class Marks {
   }
 }
 
-export const leadingSpace = (text: string): string =>
+export const readLeadingSpace = (text: string): string =>
   text.slice(0, text.length - text.trimStart().length)
-export const trailingSpace = (text: string): string => text.slice(text.trimEnd().length)
+export const readTrailingSpace = (text: string): string => text.slice(text.trimEnd().length)

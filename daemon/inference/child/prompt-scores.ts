@@ -3,7 +3,7 @@ import type { ChatOrder, ScoredToken } from '../protocol.ts'
 import { tokenInfo } from './chances.ts'
 import type { Generation } from './generation.ts'
 import { detokenizer, tokenizerOf } from './model.ts'
-import { echoedText } from './raw-prompt.ts'
+import { readEchoedText } from './raw-prompt.ts'
 import { TokenText } from './text.ts'
 
 /** Tokens between two looks at a cancellation; each brings the chances of the whole vocabulary. */
@@ -31,7 +31,7 @@ export const readScored = async (generation: Generation): Promise<Token[] | unde
       scores.push(prompt[at + index + 1] as Token, chances)
     await slot.pause()
   }
-  emit({ type: 'echo', job: order.job, text: echoedText(model, order), tokens: scores.end() })
+  emit({ type: 'echo', job: order.job, text: readEchoedText(model, order), tokens: scores.end() })
   return isCancelled() ? undefined : prompt.slice(last)
 }
 

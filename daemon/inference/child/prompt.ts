@@ -1,6 +1,6 @@
 import type { Template } from '@huggingface/jinja'
 import type { PlainCall, PlainMessage, PlainTool } from '../protocol.ts'
-import { leadingSpace, Marks, trailingSpace } from './marks.ts'
+import { Marks, readLeadingSpace, readTrailingSpace } from './marks.ts'
 
 /** A part of a prompt. Only template text may become special tokens, user text never. */
 export interface Piece {
@@ -85,8 +85,8 @@ const absorbSpace = (
   text: string,
   after: string,
 ): { text: string; left: number; right: number } => {
-  const leading = leadingSpace(text)
-  const trailing = trailingSpace(text)
+  const leading = readLeadingSpace(text)
+  const trailing = readTrailingSpace(text)
   const left = before.endsWith(leading) ? leading.length : 0
   const right = after.startsWith(trailing) ? trailing.length : 0
   return {

@@ -36,12 +36,12 @@ const checkTokens = (model: LlamaModel, ids: readonly number[]): number[] => {
   )
 }
 
-export const echoedText = (model: LlamaModel, { prompt = [] }: ChatOrder): string =>
+export const readEchoedText = (model: LlamaModel, { prompt = [] }: ChatOrder): string =>
   typeof prompt === 'string' ? prompt : detokenizer(model)(prompt as Token[], [])
 
 /** Emits the events, and the prompt after the first of them. */
 export const echoPrompt = (model: LlamaModel, order: ChatOrder, emit: Emit): Emit => {
-  const text = echoedText(model, order)
+  const text = readEchoedText(model, order)
   return event => {
     emit(event)
     if (event.type === 'start') emit({ type: 'echo', job: order.job, text })

@@ -3,7 +3,7 @@ import { type AllowedTarget, allowsHost } from '../../../shared/outbound/allow-l
 import { judgeAddress } from '../../../shared/outbound/judge.ts'
 import {
   type Address,
-  checkedAddresses,
+  checkAddresses,
   type Resolve,
   systemResolve,
 } from '../../../shared/outbound/resolve.ts'
@@ -39,7 +39,7 @@ export const createAddressGuard = ({
     const trusted = mayBeInternal || allowsHost(allowed, host, port)
     const target = { url, host, port, literal: ipaddr.isValid(host), trusted }
     try {
-      const addresses = await checkedAddresses(target, rules, resolve)
+      const addresses = await checkAddresses(target, rules, resolve)
       mayBeInternal &&= !addresses.every(({ address }) => isPublic(address, port))
       return addresses
     } catch (error) {

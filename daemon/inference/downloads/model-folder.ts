@@ -120,11 +120,11 @@ export class ModelFolder {
     const others = (await filesOf(folder)).filter(({ path }) => !path.startsWith(file))
     const spare = others.filter(({ path }) => !this.#isWanted(path)).sort((a, b) => a.at - b.at)
     const restBytes = this.#restBytes(file, others)
-    const heldBytes = (): number =>
+    const countHeldBytes = (): number =>
       others.reduce((sum, { bytes }) => sum + bytes, totalBytes + restBytes)
     const findShortage = async (): Promise<string | undefined> => {
-      if (heldBytes() > maxBytes)
-        return `${folder} would hold ${formatBytes(heldBytes())} of at most ${formatBytes(maxBytes)}`
+      if (countHeldBytes() > maxBytes)
+        return `${folder} would hold ${formatBytes(countHeldBytes())} of at most ${formatBytes(maxBytes)}`
       const free = await freeBytes(folder)
       const needed = totalBytes - haveBytes + restBytes + RESERVE_BYTES
       if (free === undefined || free >= needed) return undefined

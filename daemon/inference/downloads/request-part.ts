@@ -59,7 +59,7 @@ export const requestPart = async (request: PartRequest): Promise<PartAnswer> => 
     if (next === undefined) return { ...answer(watched, url, request), promised }
     watched.close()
     if (url.origin === request.url.origin)
-      promised = { ...promised, ...linkedFacts(response.headers) }
+      promised = { ...promised, ...readLinkedFacts(response.headers) }
     url = follow(url, next)
   }
   throw new DownloadError(`${request.url.host} redirects more than ${MAX_REDIRECTS} times`, 'never')
@@ -178,7 +178,7 @@ const readAnswer = (response: http.IncomingMessage, at: URL, { from, url }: Part
  * Facts about a file in large file storage: the hub sends sha256 and size with the redirect
  * (huggingface_hub, `get_hf_file_metadata`). The tag of any other file is not a sha256.
  */
-const linkedFacts = (headers: http.IncomingHttpHeaders): PartAnswer['promised'] => {
+const readLinkedFacts = (headers: http.IncomingHttpHeaders): PartAnswer['promised'] => {
   const tag = /^"?([0-9a-f]{64})"?$/.exec(String(headers['x-linked-etag'] ?? ''))?.[1]
   const size = /^\d{1,15}$/.exec(String(headers['x-linked-size'] ?? ''))?.[0]
   return {

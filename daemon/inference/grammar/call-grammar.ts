@@ -60,7 +60,7 @@ const spellCalls = (shape: CallShape, { functions }: CallRules): Spelled => {
  * @param written what follows the mark already: a token may hold more than the mark
  * @returns undefined when that begins no call
  */
-export const heldGrammar = (
+export const writeHeldGrammar = (
   shape: CallShape,
   calls: CallRules,
   written: string,
@@ -101,7 +101,7 @@ const plainTail = ({ functions }: CallRules): string[] => {
  * @param rule name of the rule for the function's arguments
  * @param written text that already follows the name
  */
-export const heldArguments = (
+export const writeHeldArguments = (
   shape: CallShape,
   { rules }: CallRules,
   rule: string,

@@ -2,7 +2,7 @@ import { integerBounds, leastNumber } from './bounds.ts'
 import { createSchemaError, createUnsupportedError } from './faults.ts'
 import { Keywords, MAX_NAME_LENGTH } from './keywords.ts'
 import { type Node, type Property, type Shape, STRING_FORMATS, type StringFormat } from './node.ts'
-import { impliedTypes, isOfType, type JsonType, typesOf } from './types.ts'
+import { inferTypes, isOfType, type JsonType, typesOf } from './types.ts'
 
 /** An engine copies repeated rules; it refuses 2000 (MAX_REPETITION_THRESHOLD in llama-grammar.cpp). */
 const MAX_COUNT = 1024
@@ -94,7 +94,7 @@ class Reader {
     const types = typesOf(at)
     const literal = this.#literal(at, types)
     if (literal) return literal
-    const known = types ?? impliedTypes(at)
+    const known = types ?? inferTypes(at)
     if (known === undefined) return { kind: 'any' }
     const nodes = known.map(type => this.#valueOfType(type, at, depth))
     return nodes.length === 1 ? (nodes[0] as Node) : { kind: 'union', of: nodes }

@@ -14,7 +14,7 @@ export const typesOf = (at: Keywords): readonly JsonType[] | undefined => {
 }
 
 /** Many schemas leave the type out where it is plain. */
-export const impliedTypes = (at: Keywords): readonly JsonType[] | undefined => {
+export const inferTypes = (at: Keywords): readonly JsonType[] | undefined => {
   if (at.has('properties') || at.has('additionalProperties')) return ['object']
   return at.has('items') || at.has('prefixItems') ? ['array'] : undefined
 }

@@ -9,7 +9,10 @@ export interface AnswerHead {
 }
 
 /** The bound that holds, when the caller asked for more. */
-export const boundHeaders = (asked: number | undefined, maxTokens: number): [string, string][] =>
+export const formatLimitHeaders = (
+  asked: number | undefined,
+  maxTokens: number,
+): [string, string][] =>
   asked !== undefined && asked > maxTokens ? [[HEADER_MAX_TOKENS, String(maxTokens)]] : []
 
 /** Headers with the size of a stream's prompt, in case its trailer is never sent. */

@@ -5,7 +5,7 @@ import type { SseStream } from './event-stream.ts'
 /** Takes the chunks of a streamed answer and writes them down. */
 export interface ChunkSink {
   send(chunk: ChatCompletionChunk): void
-  done(usage: Usage): void
+  finish(usage: Usage): void
   /** Ends an answer of which something was sent with an error. */
   fail(error: ShoalError): void
 }

@@ -49,7 +49,7 @@ export const samplingOf = (
 ): SamplingOrder => ({
   temperature: request.temperature ?? 1,
   topP: request.top_p ?? 1,
-  seed: typeof request.seed === 'number' ? foldedSeed(request.seed) : newSeed(),
+  seed: typeof request.seed === 'number' ? foldSeed(request.seed) : newSeed(),
   stop: typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []),
   frequencyPenalty: request.frequency_penalty ?? 0,
   presencePenalty: request.presence_penalty ?? 0,
@@ -60,8 +60,8 @@ export const samplingOf = (
 })
 
 /** Any integer as one of the engine's seeds. 2^32-1 would mean a random one (LLAMA_DEFAULT_SEED). */
-const foldedSeed = (seed: number): number => ((seed % SEEDS) + SEEDS) % SEEDS
+const foldSeed = (seed: number): number => ((seed % SEEDS) + SEEDS) % SEEDS
 export const SEEDS = 2 ** 32 - 1
 
 /** The seed of the n-th choice of one request: the choices differ, and come again with the seed. */
-export const seedOfChoice = (seed: number, index: number): number => foldedSeed(seed + index)
+export const seedOfChoice = (seed: number, index: number): number => foldSeed(seed + index)

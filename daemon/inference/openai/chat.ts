@@ -12,7 +12,7 @@ import { type HttpRequest, type HttpResponse, readBodyOf, runOnAbort } from './h
 import { findModel } from './models.ts'
 import { StreamedAnswer } from './streamed-answer.ts'
 import { type ActiveTools, activeTools } from './tools.ts'
-import { tracedDoor } from './trace-job.ts'
+import { traceDoor } from './trace-job.ts'
 import { WholeAnswer } from './whole-answer.ts'
 
 /** `POST /v1/chat/completions`. @throws ShoalError before anything is sent */
@@ -73,7 +73,7 @@ export const answerChat = (
   })
   const choices = new Choices(
     {
-      engine: tracedDoor(engine, { operation: 'chat', body, request, gone }),
+      engine: traceDoor(engine, { operation: 'chat', body, request, gone }),
       works: toChoiceWorks(work, body.n ?? 1),
       bytes: promptBytes(work),
       callable: active && callableOf(active),

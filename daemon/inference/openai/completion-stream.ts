@@ -96,7 +96,7 @@ export class StreamedCompletion {
   #end(): void {
     const { usage } = this.#totals
     if (this.#includeUsage) this.#stream.send({ ...this.#frame, choices: [], usage })
-    this.#stream.done(usage)
+    this.#stream.finish(usage)
   }
 
   #chunk(part: Pick<CompletionChunk, 'choices'>): void {

@@ -24,7 +24,7 @@ import {
   runOnAbort,
 } from './http.ts'
 import { findModel } from './models.ts'
-import { tracedDoor } from './trace-job.ts'
+import { traceDoor } from './trace-job.ts'
 
 /**
  * `POST /v1/completions`. The answers of one request are made one after another, so that it never
@@ -47,7 +47,7 @@ export const completions = async (
     created: Math.floor(context.now() / 1000),
     model: body.model,
   }
-  const traced = tracedDoor(engine, { operation: 'text_completion', body, request, gone })
+  const traced = traceDoor(engine, { operation: 'text_completion', body, request, gone })
   const run = createRunner(traced, gone)
   if (body.stream !== true) return sendWholeAnswer(response, body, head, plan, run)
   const stream = new StreamedCompletion(response, body, head, plan, context.repeat)

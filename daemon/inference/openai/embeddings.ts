@@ -16,7 +16,7 @@ import {
   sendError,
 } from './http.ts'
 import { findModel } from './models.ts'
-import { tracedDoor } from './trace-job.ts'
+import { traceDoor } from './trace-job.ts'
 
 /** `POST /v1/embeddings`. @throws ShoalError before anything is sent */
 export const embeddings = async (
@@ -28,7 +28,7 @@ export const embeddings = async (
   const body = await readBodyOf(EMBEDDING_RULES, request, response)
   const { entry, engine } = findModel(context.engines, body.model, 'embedding')
   const inputs = inputsOf(body)
-  const traced = tracedDoor(engine, { operation: 'embeddings', body, request, gone })
+  const traced = traceDoor(engine, { operation: 'embeddings', body, request, gone })
   const cancel = traced.submit(
     { type: 'embed', inputs, contextLength: entry.context_length },
     inputs.reduce((sum, input) => sum + input.length, 0),

@@ -65,7 +65,7 @@ export class SseStream {
   }
 
   /** @param last events that go out together with the end */
-  done(usage: Usage, last = ''): void {
+  finish(usage: Usage, last = ''): void {
     this.close()
     this.#write(last + SSE_DONE)
     endWithUsage(this.#response, usage)

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { decodeBody } from '../../../shared/decode-body.ts'
 import { errorBody, httpStatus, ShoalError } from '../../../shared/errors.ts'
 import { JSON_TYPE } from '../../../shared/json-type.ts'
-import { HEADER_IGNORED, ignoredHeader } from '../../../shared/wire/ignored.ts'
+import { formatIgnoredHeader, HEADER_IGNORED } from '../../../shared/wire/ignored.ts'
 import { TRAILER_USAGE } from '../../../shared/wire/link.ts'
 import type { Usage } from '../../../shared/wire/openai.ts'
 import { type RequestRules, readRequest } from '../../../shared/wire/read-request.ts'
@@ -55,7 +55,7 @@ export const readBodyOf = async <T>(
   response: HttpResponse,
 ): Promise<T> => {
   const read = readRequest(rules, await readJson(request))
-  const names = ignoredHeader(read.ignored)
+  const names = formatIgnoredHeader(read.ignored)
   if (names !== undefined) response.setHeader(HEADER_IGNORED, names)
   return read.request
 }

@@ -15,7 +15,7 @@ import {
   sendError,
 } from './http.ts'
 import { findModel } from './models.ts'
-import { tracedDoor } from './trace-job.ts'
+import { traceDoor } from './trace-job.ts'
 
 /** `POST /v1/rerank`. @throws ShoalError before anything is sent */
 export const rerank = async (
@@ -28,7 +28,7 @@ export const rerank = async (
   const { entry, engine } = findModel(context.engines, body.model, 'rerank')
   const { model, query } = body
   const documents = body.documents.map(documentText)
-  const traced = tracedDoor(engine, { operation: 'rerank', body, request, gone })
+  const traced = traceDoor(engine, { operation: 'rerank', body, request, gone })
   const cancel = traced.submit(
     { type: 'rank', query, documents, contextLength: entry.context_length },
     documents.reduce((sum, { length }) => sum + length, query.length),
@@ -37,7 +37,7 @@ export const rerank = async (
       else if (event.type === 'scores' && !gone.aborted) {
         const { scores, promptTokens } = event
         const usage = { prompt_tokens: promptTokens, total_tokens: promptTokens }
-        const results = rankedResults(body, documents, scores)
+        const results = rankResults(body, documents, scores)
         send(response, {
           id: `rerank-${context.newId()}`,
           object: 'list',
@@ -53,7 +53,7 @@ export const rerank = async (
 }
 
 /** The best first; equal scores keep the order of the request. */
-const rankedResults = (
+const rankResults = (
   { top_n, return_documents }: RerankRequest,
   documents: readonly string[],
   scores: readonly number[],

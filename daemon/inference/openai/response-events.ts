@@ -12,7 +12,7 @@ import type {
 } from '../../../shared/wire/response.ts'
 import type { ResponsesRequest } from '../../../shared/wire/responses.ts'
 import type { AnswerHead } from './answer-head.ts'
-import { ending, type ResponseProgress, responseFrame } from './response-frame.ts'
+import { describeEnd, type ResponseProgress, responseFrame } from './response-frame.ts'
 
 type Choice = ChatCompletionChunk['choices'][number]
 /** Each kind of event without its sequence number. */
@@ -47,7 +47,7 @@ export class ResponseEvents {
   /** @param completedAt unix time, seconds */
   end(usage: Usage, completedAt: number): ResponseEvent[] {
     this.#begin()
-    const { status, reason } = ending(this.#finish)
+    const { status, reason } = describeEnd(this.#finish)
     if (this.#output.length === 0) this.#openMessage()
     this.#close(status)
     const progress = { status, usage, completedAt, ...(reason && { reason }) }

@@ -79,7 +79,7 @@ const responseUsage = (usage: Usage): ResponseUsage => ({
 })
 
 /** Effect of a finish reason of the chat path on the response and its last item. */
-export const ending = (
+export const describeEnd = (
   finish: string,
 ): Pick<ResponseProgress, 'reason'> & { status: 'completed' | 'incomplete' } => {
   if (finish === 'length') return { status: 'incomplete', reason: 'max_output_tokens' }

@@ -24,7 +24,7 @@ export const responseShape = (
     const events = new ResponseEvents(request, head)
     return {
       send: chunk => stream.sendText(writeEvents(events.chunk(chunk))),
-      done: usage => stream.done(usage, writeEvents(events.end(usage, nowSeconds()))),
+      finish: usage => stream.finish(usage, writeEvents(events.end(usage, nowSeconds()))),
       fail: error => {
         stream.sendText(writeEvents(events.fail(error)))
         stream.fail(error)

@@ -3,7 +3,7 @@ import type { ItemStatus, ModelResponse, OutputItem } from '../../../shared/wire
 import type { ResponsesRequest } from '../../../shared/wire/responses.ts'
 import type { AnswerHead } from './answer-head.ts'
 import { itemId } from './response-events.ts'
-import { ending, responseFrame } from './response-frame.ts'
+import { describeEnd, responseFrame } from './response-frame.ts'
 
 /** A whole chat completion as a response. */
 export const wholeResponse = (
@@ -13,7 +13,7 @@ export const wholeResponse = (
   completedAt: number,
 ): ModelResponse => {
   const choice = choices[0] as ChatCompletion['choices'][number]
-  const { status, reason } = ending(choice.finish_reason)
+  const { status, reason } = describeEnd(choice.finish_reason)
   const output = itemsOf(head, choice, status)
   return responseFrame(request, head, {
     status,

@@ -1,7 +1,7 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import type { ChatCompletionChunk, FinishReason, Usage } from '../../../shared/wire/openai.ts'
 import type { TokenInfo } from '../protocol.ts'
-import { boundHeaders, promptHeaders } from './answer-head.ts'
+import { formatLimitHeaders, promptHeaders } from './answer-head.ts'
 import type { ChunkSink } from './answer-shape.ts'
 import type { ChoiceDelta } from './choice.ts'
 import type { ChoicesListener } from './choices.ts'
@@ -47,7 +47,7 @@ export class StreamedAnswer implements ChoicesListener {
     this.#judge.start(promptTokens)
     this.#headers = [
       ...promptHeaders(promptTokens),
-      ...boundHeaders(this.#options.asked, maxTokens),
+      ...formatLimitHeaders(this.#options.asked, maxTokens),
     ]
     this.#release()
   }
@@ -79,7 +79,7 @@ export class StreamedAnswer implements ChoicesListener {
     this.#judge.end()
     this.#release()
     if (this.#options.includeUsage) this.#sink.send(this.#chunk([], usage))
-    this.#sink.done(usage)
+    this.#sink.finish(usage)
   }
 
   onError(error: ShoalError): void {

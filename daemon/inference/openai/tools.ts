@@ -22,7 +22,7 @@ export const activeTools = (request: ChatRequest): ActiveTools | undefined => {
   if (tools.length === 0 && choice !== 'none' && choice !== 'auto')
     throw createInvalidRequestError('tool_choice', 'tool_choice needs tools')
   if (tools.length === 0 || choice === 'none') return undefined
-  const places = allowedPlaces(choice, tools)
+  const places = listAllowedPlaces(choice, tools)
   return {
     tools: places.map(place => plainTool(tools[place] as FunctionTool)),
     places,
@@ -36,7 +36,7 @@ type Choice = NonNullable<ChatRequest['tool_choice']>
 const isAllowed = (choice: Choice): choice is Extract<Choice, { type: 'allowed_tools' }> =>
   typeof choice === 'object' && choice.type === 'allowed_tools'
 
-const allowedPlaces = (choice: Choice, tools: readonly FunctionTool[]): readonly number[] => {
+const listAllowedPlaces = (choice: Choice, tools: readonly FunctionTool[]): readonly number[] => {
   if (!isAllowed(choice)) return tools.map((_, index) => index)
   const places = choice.allowed_tools.tools.map((tool, index) =>
     placeOf(tool.function.name, tools, `tool_choice.allowed_tools.tools.${index}.function.name`),
@@ -49,7 +49,7 @@ const findForcedTools = (
   tools: readonly FunctionTool[],
 ): readonly number[] | undefined => {
   const mode = isAllowed(choice) ? choice.allowed_tools.mode : choice
-  if (mode === 'required') return allowedPlaces(choice, tools).map((_, index) => index)
+  if (mode === 'required') return listAllowedPlaces(choice, tools).map((_, index) => index)
   if (typeof mode === 'string') return undefined
   return [placeOf(mode.function.name, tools, 'tool_choice.function.name')]
 }

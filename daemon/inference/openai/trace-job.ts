@@ -50,7 +50,7 @@ const traceJob = (
 }
 
 /** Wraps an engine so that each of its answers is traced, refused ones included. */
-export const tracedDoor = (engine: EngineDoor, job: TracedJob): EngineDoor => ({
+export const traceDoor = (engine: EngineDoor, job: TracedJob): EngineDoor => ({
   submit: (work, bytes, listener, how) => {
     const { hear, onRefusal } = traceJob(job, listener)
     try {

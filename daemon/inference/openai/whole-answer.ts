@@ -2,7 +2,7 @@ import type { ShoalError } from '../../../shared/errors.ts'
 import type { ChatCompletion, FinishReason, Usage } from '../../../shared/wire/openai.ts'
 import type { ToolCall } from '../../../shared/wire/openai-tools.ts'
 import type { TokenInfo } from '../protocol.ts'
-import { type AnswerHead, boundHeaders } from './answer-head.ts'
+import { type AnswerHead, formatLimitHeaders } from './answer-head.ts'
 import type { AnswerShape } from './answer-shape.ts'
 import type { ChoiceDelta } from './choice.ts'
 import type { ChoicesListener } from './choices.ts'
@@ -38,7 +38,7 @@ export class WholeAnswer implements ChoicesListener {
   }
 
   onStart({ maxTokens }: { maxTokens: number }): void {
-    this.#headers = boundHeaders(this.#options.asked, maxTokens)
+    this.#headers = formatLimitHeaders(this.#options.asked, maxTokens)
   }
 
   onTokens(index: number, tokens: readonly TokenInfo[]): void {

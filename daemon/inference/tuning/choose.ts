@@ -17,7 +17,7 @@ const SLOTS = [1, 2, 4, 8, 16]
  * One core is left to this process and the system: with all of them busy, an engine that waits for
  * its slowest thread collapses. Half of them, because two threads of one core share what computes.
  */
-export const tuningCandidates = (
+export const listTuningCandidates = (
   fixed: { slots: number | undefined; threads: number | undefined },
   cores: number,
 ): Candidates => ({

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { SpawnEngine } from '../engine-child.ts'
 import { fileStamp, type Weights } from '../weights.ts'
-import { chooseLimits, type Limits, tuningCandidates } from './choose.ts'
+import { chooseLimits, type Limits, listTuningCandidates } from './choose.ts'
 import { keep, readKept } from './kept.ts'
 import { measureEngine } from './measure-engine.ts'
 
@@ -78,7 +78,7 @@ export class Tuner {
     const { weights, contextLength, gpu, timeoutSeconds } = request
     const { label } = weights
     logger.info({ weights: label }, 'measuring how many slots and threads serve best')
-    const candidates = tuningCandidates(request, availableParallelism())
+    const candidates = listTuningCandidates(request, availableParallelism())
     const order = { file: weights.file, contextLength, gpu, budgetMs: BUDGET_MS, ...candidates }
     const gone = await request.reserve?.()
     const rows = await measureEngine(

@@ -62,13 +62,13 @@ export class Mover {
   /** Moves in a straight line and ends at rest. */
   goTo(target: Vector, speed_m_s: number): Activity {
     const whole = lengthOf(subtract(target, this.#body.position)) || 1
-    const left = (): number => lengthOf(subtract(target, this.#body.position))
+    const measureRest = (): number => lengthOf(subtract(target, this.#body.position))
     const activity = this.#pursue({
       steer: (body, seconds) => steerTo(body, target, speed_m_s, this.#limits, seconds),
       isReached: body => hasReached(body, target),
       target,
     })
-    return { ...activity, percent: () => 100 * (1 - Math.min(1, left() / whole)) }
+    return { ...activity, percent: () => 100 * (1 - Math.min(1, measureRest() / whole)) }
   }
 
   goToDock(speed_m_s: number): Activity {

@@ -32,7 +32,7 @@ export const chooseMotionGate = ({ override_geofence }: Override): string | unde
   override_geofence ? CRITICAL_GATE : undefined
 
 /** Bounds of a motion that may leave the geofence. */
-export const boundMotion = ({ override_geofence }: Override): Record<string, Json> =>
+export const limitMotion = ({ override_geofence }: Override): Record<string, Json> =>
   override_geofence ? { override_geofence } : {}
 
 /** Operations of a plan, typed on the way in. */

@@ -79,7 +79,7 @@ const toModel = (row: Row): HubModel => {
   const { id, gguf, safetensors, library_name: library } = row
   const [owner = '', name = id] = id.includes('/') ? id.split('/') : ['', id]
   const tags = row.tags ?? []
-  const tagged = (prefix: string): string | null =>
+  const findTag = (prefix: string): string | null =>
     tags.find(tag => tag.startsWith(prefix))?.slice(prefix.length, prefix.length + 64) ?? null
   const gated = String(row.gated ?? false)
   return {
@@ -88,7 +88,7 @@ const toModel = (row: Row): HubModel => {
     name: name.slice(0, 256),
     task: row.pipeline_tag?.slice(0, 64) ?? null,
     library: library?.slice(0, 64) ?? null,
-    licence: tagged('license:'),
+    licence: findTag('license:'),
     gated: gated === 'false' ? 'no' : gated === 'manual' ? 'manual' : 'auto',
     downloads_30d: row.downloads ?? 0,
     likes: row.likes ?? 0,

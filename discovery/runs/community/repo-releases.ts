@@ -61,7 +61,7 @@ const askRepo = async (
     const path = `/repos/${repo}/releases`
     const answer = await context.ask({ ...request, path, query: { per_page: 5 } })
     onAnswer(answer)
-    if (answer.status !== 200) return missing(repo, answer.status)
+    if (answer.status !== 200) return toMissing(repo, answer.status)
     const releases = readReleases(answer.body)
     if (releases.length > 0) return toRepo(repo, releases)
     const tags = await context.ask({
@@ -75,11 +75,11 @@ const askRepo = async (
     if (!(error instanceof UpstreamError) && !(error instanceof z.ZodError)) throw error
     const message = error instanceof UpstreamError ? error.message : 'the answer could not be read'
     context.warn('partial_result', `${repo}: ${message}`, github.name)
-    return { ...missing(repo, 0), error: message.slice(0, 300) }
+    return { ...toMissing(repo, 0), error: message.slice(0, 300) }
   }
 }
 
-const missing = (repo: string, status: number): Repo => ({
+const toMissing = (repo: string, status: number): Repo => ({
   repo,
   found: false,
   renamed_to: null,

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { declaredStep } from '../../../clients/cli/next-step.ts'
+import { fillDeclaredStep } from '../../../clients/cli/next-step.ts'
 import { matchForChange, matchObjects } from '../../../clients/cli/resolve-ids.ts'
 import { operations } from '../../../coordinator/surfaces/catalogue/operations.ts'
 import { temporaryFolder } from '../../coordinator/kernel/store/temporary.ts'
@@ -166,12 +166,12 @@ t.test('a new join token is followed by the line for the new cell', async t => {
   const url = 'https://shoal.example:7070'
   const token = { id: 't', role: 'cell', uses_left: 1, secret: 'abc.def' }
   const { next } = operations.find(({ id }) => id === 'tokens-create') ?? {}
-  t.equal(declaredStep(token, url, next), `on the new cell: shoald join ${url} --token abc.def`)
-  const near = declaredStep(token, 'http://127.0.0.1:7070', next)
+  t.equal(fillDeclaredStep(token, url, next), `on the new cell: shoald join ${url} --token abc.def`)
+  const near = fillDeclaredStep(token, 'http://127.0.0.1:7070', next)
   t.match(near, /\nthis address is for cells on this machine/)
   const pending = { ...token, secret: undefined }
-  t.equal(declaredStep(pending, url, next), undefined, 'a token that waits has no secret')
-  t.equal(declaredStep(token, url, undefined), undefined)
+  t.equal(fillDeclaredStep(pending, url, next), undefined, 'a token that waits has no secret')
+  t.equal(fillDeclaredStep(token, url, undefined), undefined)
 })
 
 t.test('a value that stands for several objects lists them, and nothing happens', async t => {

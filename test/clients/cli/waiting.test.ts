@@ -2,7 +2,7 @@ import { mock } from 'node:test'
 import t from 'tap'
 import { answerCall } from '../../../clients/cli/answer-call.ts'
 import { followWork, mayTakeLong } from '../../../clients/cli/follow.ts'
-import { type KnownAnswer, knownAnswer } from '../../../clients/cli/known-answer.ts'
+import { classifyAnswer, type KnownAnswer } from '../../../clients/cli/known-answer.ts'
 import { createProgress, showWhile } from '../../../clients/cli/progress.ts'
 import { sendWithKey } from '../../../clients/cli/send-with-key.ts'
 import type { OpenSession } from '../../../clients/cli/session.ts'
@@ -141,7 +141,7 @@ t.test('a model is followed until it is loaded; an old failure is ignored', asyn
   t.match((await load([cell('loading', {}, 'dead')])).end, { exit: 69 })
   t.equal((await load([{}], { state: 'ready' })).end, undefined)
   const waits = { status: 'pending', request_id: 'r' }
-  const pending = knownAnswer(waits, {
+  const pending = classifyAnswer(waits, {
     answers: { kind: 'command' },
     isGated: true,
     mode: undefined,

@@ -6,7 +6,11 @@ import { answerHeaders } from '../../../coordinator/surfaces/http/answer-headers
 import { CorsPolicy } from '../../../coordinator/surfaces/http/cors.ts'
 import { errors } from '../../../coordinator/surfaces/http/errors.ts'
 import { requireOwnOrigin } from '../../../coordinator/surfaces/http/origin.ts'
-import { allowedHosts, safety, serverLimits } from '../../../coordinator/surfaces/http/safety.ts'
+import {
+  listAllowedHosts,
+  safety,
+  serverLimits,
+} from '../../../coordinator/surfaces/http/safety.ts'
 import { mcpEndpoint } from '../../../coordinator/surfaces/mcp/endpoint.ts'
 import { createListening } from '../../../coordinator/surfaces/mcp/listening.ts'
 import { listenOf } from '../../../coordinator/surfaces/mcp/subscriptions.ts'
@@ -45,7 +49,7 @@ export const startFixtures = async (): Promise<{ url: string; close: () => Promi
   await app.register(errors, {})
   await app.register(answerHeaders, { quota, now: Date.now, logger: silent, cors })
   await app.register(safety, { config })
-  const hosts = allowedHosts(config)
+  const hosts = listAllowedHosts(config)
   const events = createEvents({ source: '/shoal/conformance', logger: silent })
   mcpEndpoint(app, {
     docs: { id: 'mcp', tag: 'agent', summary: 'Fixtures.', answer: z.looseObject({}) },

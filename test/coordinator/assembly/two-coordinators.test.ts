@@ -73,7 +73,7 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
     await third.close()
     t.ok(isNotice(await cell.next(session, 'replicas'), 2), 'one that leaves is gone at once')
     await oldSession.ping()
-    const topics = oldSession.pendingPackets().map(packet => 'topic' in packet && packet.topic)
+    const topics = oldSession.listPendingPackets().map(packet => 'topic' in packet && packet.topic)
     t.notOk(
       topics.some(topic => String(topic).endsWith('/replicas')),
       'an older cell is not told',
@@ -129,7 +129,7 @@ t.test('two coordinators on one store', { skip: postgresMissing }, async t => {
       json: { error: { code: 'cell_unavailable' } },
     })
     await atB.ping()
-    t.notOk(atB.pendingPackets().some(({ cmd }) => cmd === 'publish'))
+    t.notOk(atB.listPendingPackets().some(({ cmd }) => cmd === 'publish'))
   })
 
   await t.test('quarantine a copied cell everywhere, and release it everywhere', async t => {

@@ -9,7 +9,7 @@ import {
   readDesired,
   readRegisteredModels,
   readSharedEnvelopes,
-  startingConfig,
+  readStartingConfig,
   writeDesired,
 } from '../../../daemon/desired/desired-file.ts'
 import { checkDocument, overlay, settingsOf } from '../../../daemon/desired/settings.ts'
@@ -377,7 +377,7 @@ t.test('the file of the applied settings', async t => {
   t.test('restores the previous settings at a start', async t => {
     await writeDesired(folder, { good: { local, wanted: held } }, silent)
     const config = DaemonConfig.parse({ state_dir: folder })
-    t.equal((await startingConfig(config)).telemetry.interval_seconds, 9)
+    t.equal((await readStartingConfig(config)).telemetry.interval_seconds, 9)
   })
 
   t.test('marks settings on probation as failed', async t => {
@@ -405,7 +405,7 @@ t.test('the file of the applied settings', async t => {
       t.match(failure, { wanted, state: 'refused', errors: [{ key: new RegExp(`^${member}`) }] })
       t.strictSame(await readSharedEnvelopes(folder), envelopes)
       t.strictSame(await readRegisteredModels(folder), undefined)
-      const config = await startingConfig(DaemonConfig.parse({ state_dir: folder }))
+      const config = await readStartingConfig(DaemonConfig.parse({ state_dir: folder }))
       t.equal(config.telemetry.interval_seconds, 9)
     }
   })

@@ -6,9 +6,9 @@ import { AnswerHold } from '../../../daemon/inference/child/answer-hold.ts'
 import { CallWatch } from '../../../daemon/inference/child/call-watch.ts'
 import { UnservableError } from '../../../daemon/inference/child/unservable-error.ts'
 import {
-  heldArguments,
-  heldGrammar,
   wholeGrammar,
+  writeHeldArguments,
+  writeHeldGrammar,
 } from '../../../daemon/inference/grammar/call-grammar.ts'
 import { Rules } from '../../../daemon/inference/grammar/rules.ts'
 import { callRules } from '../../../daemon/inference/openai/call-rules.ts'
@@ -154,8 +154,8 @@ t.test('a call that the model starts is completed under a grammar', async t => {
     })
   }
   t.test('unless other text follows the mark', async t => {
-    t.equal(heldGrammar('hermes', rulesOf(true), '<function=f>'), undefined)
-    t.equal(heldArguments('llama', rulesOf(true), 'r0', ', "other"'), undefined)
+    t.equal(writeHeldGrammar('hermes', rulesOf(true), '<function=f>'), undefined)
+    t.equal(writeHeldArguments('llama', rulesOf(true), 'r0', ', "other"'), undefined)
   })
 })
 

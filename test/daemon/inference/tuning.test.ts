@@ -7,7 +7,7 @@ import { InferenceConfig } from '../../../daemon/inference/config.ts'
 import { type ChildListener, engineSpawner } from '../../../daemon/inference/engine-child.ts'
 import { Engines } from '../../../daemon/inference/engines.ts'
 import type { MeasureOrder, Order } from '../../../daemon/inference/protocol.ts'
-import { chooseLimits, tuningCandidates } from '../../../daemon/inference/tuning/choose.ts'
+import { chooseLimits, listTuningCandidates } from '../../../daemon/inference/tuning/choose.ts'
 import { keep, readKept } from '../../../daemon/inference/tuning/kept.ts'
 import { measureEngine } from '../../../daemon/inference/tuning/measure-engine.ts'
 import { LEAST_BYTES, Tuner, type TuningRequest } from '../../../daemon/inference/tuning/tuner.ts'
@@ -34,7 +34,7 @@ t.test('the measured settings', async t => {
     },
   ])
     t.test(title, async t => {
-      const tried = tuningCandidates(fixed, cores)
+      const tried = listTuningCandidates(fixed, cores)
       t.strictSame([tried.slots.length, tried.threads], [slots, threads])
     })
 })

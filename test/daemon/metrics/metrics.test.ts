@@ -86,7 +86,7 @@ const oneSlot = () => {
     },
   })
   const jobs = new Jobs(admission, metrics, () => clock.ms)
-  jobs.attach({ send: () => {}, done: () => {} })
+  jobs.attach({ send: () => {}, finish: () => {} })
   admission.open()
   const ends = () =>
     Object.fromEntries(metrics.ends.read(['end']).map(each => [each.labels.end, each.value]))

@@ -45,7 +45,7 @@ t.test('a cell that is offline for 24 hours', async t => {
   for (let batch = await spool.next(); batch; batch = await spool.next()) {
     for (const text of batch.texts) kept.push(JSON.parse(text).index)
     batches++
-    spool.done(batch)
+    spool.markDone(batch)
   }
   t.equal(kept.length + spool.dropped, SAMPLES, 'every sample was kept or counted')
   t.strictSame(

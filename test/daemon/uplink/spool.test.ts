@@ -44,7 +44,7 @@ const takeAll = async (spool: Spool): Promise<string[]> => {
   const all: string[] = []
   for (let batch = await spool.next(); batch; batch = await spool.next()) {
     all.push(...batch.texts)
-    spool.done(batch)
+    spool.markDone(batch)
   }
   await spool.flush()
   return all
@@ -101,7 +101,7 @@ t.test('spool', async t => {
     for (const text of texts(70)) before.append(text)
     const first = await before.next()
     await before.next()
-    if (first) before.done(first)
+    if (first) before.markDone(first)
     await before.flush()
     const after = await openSpool(folder)
     after.append('new')
@@ -115,7 +115,7 @@ t.test('spool', async t => {
     for (const text of texts(100)) before.append(text)
     await before.next()
     const second = await before.next()
-    if (second) before.done(second)
+    if (second) before.markDone(second)
     await before.flush()
     t.strictSame((await takeAll(await openSpool(folder))).slice(0, 50), texts(50))
   })
@@ -302,7 +302,7 @@ t.test('spool', async t => {
             const batch = await spool.next()
             if (batch) {
               got.push(...batch.texts.map(text => Number.parseInt(text, 10)))
-              spool.done(batch)
+              spool.markDone(batch)
             }
           } else spool.append(`${count++} ${'x'.repeat(step.append)}`)
           await spool.flush()

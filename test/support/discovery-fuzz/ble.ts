@@ -1,7 +1,12 @@
 import bleScan from '../../../discovery/modules/network/ble-scan.ts'
 import { HeardDevices } from '../../../discovery/runs/network/ble/heard-devices.ts'
 import { createNobleBackend } from '../../../discovery/runs/network/ble/noble-backend.ts'
-import { extendedPacket, installController, legacyPacket, type Report } from '../hci-controller.ts'
+import {
+  encodeExtendedPacket,
+  installController,
+  legacyPacket,
+  type Report,
+} from '../hci-controller.ts'
 import { type Random, randomOf } from '../random.ts'
 import { checkRows, type FuzzResult } from './fuzz-result.ts'
 
@@ -36,7 +41,7 @@ function* createPackets(count: number, isExtended: boolean, given: Random): Iter
       data,
       type: random(8),
     }
-    const packet = isExtended ? extendedPacket(report) : legacyPacket(report)
+    const packet = isExtended ? encodeExtendedPacket(report) : legacyPacket(report)
     yield random(20) === 0 ? packet.subarray(0, 2 + random(packet.length)) : packet
   }
 }

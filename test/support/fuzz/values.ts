@@ -50,12 +50,12 @@ export const arbitraryFor = (
   depth = 0,
 ): fc.Arbitrary<unknown> =>
   fc.oneof(
-    { arbitrary: fittingArbitrary(schema, field, pool, depth), weight: 12 },
+    { arbitrary: drawFitting(schema, field, pool, depth), weight: 12 },
     { arbitrary: oddText, weight: 1 },
     { arbitrary: anyJson, weight: 1 },
   )
 
-const fittingArbitrary = (
+const drawFitting = (
   schema: Schema,
   field: string,
   pool: ValuePool,
@@ -73,11 +73,9 @@ const fittingArbitrary = (
   if (Array.isArray(choices)) return fc.constantFrom(...choices)
   const parts = (anyOf ?? oneOf) as Schema[] | undefined
   if (parts !== undefined)
-    return fc.oneof(...parts.map(part => fittingArbitrary(part, field, pool, depth + 1)))
+    return fc.oneof(...parts.map(part => drawFitting(part, field, pool, depth + 1)))
   if (Array.isArray(type))
-    return fc.oneof(
-      ...type.map(each => fittingArbitrary({ ...schema, type: each }, field, pool, depth)),
-    )
+    return fc.oneof(...type.map(each => drawFitting({ ...schema, type: each }, field, pool, depth)))
   if (type === 'object') return objectOf(schema, pool, depth)
   if (type === 'array')
     return fc.array(arbitraryFor((schema.items ?? {}) as Schema, field, pool, depth + 1), {

@@ -187,7 +187,7 @@ export class Px4StandIn implements TruthSource {
     const { commander } = this
     const { home } = commander
     const bootMs = () => Date.now() - this.#bootedAt
-    const scaled = () => {
+    const scale = () => {
       const { lat, lon } = commander.place()
       return { lat: Math.round(lat * 1e7), lon: Math.round(lon * 1e7) }
     }
@@ -216,7 +216,7 @@ export class Px4StandIn implements TruthSource {
             const alt = Math.round((home.altitude_m + up) * 1000)
             const speeds = { vx: vNorth * 100, vy: vEast * 100, vz: -vUp * 100 }
             return fill(new common.GlobalPositionInt(), {
-              ...scaled(),
+              ...scale(),
               ...Object.fromEntries(Object.entries(speeds).map(([k, v]) => [k, Math.round(v)])),
               ...{ alt, relativeAlt: Math.round(up * 1000), hdg: 0, timeBootMs: bootMs() },
             })
@@ -256,7 +256,7 @@ export class Px4StandIn implements TruthSource {
           hertz: 1,
           create: () =>
             fill(new common.GpsRawInt(), {
-              ...scaled(),
+              ...scale(),
               ...{ fixType: commander.hasGps ? 3 : 1, satellitesVisible: 12, eph: 80 },
             }),
         },

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Context } from '../../../kernel/declaration/context.ts'
-import { neededField } from '../../../kernel/declaration/needed-field.ts'
+import { defineNeededField } from '../../../kernel/declaration/needed-field.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import type { GateViews } from '../open.ts'
 import { callerOf, STATUS_EXIT, Status, viewFor } from './gate-view.ts'
@@ -14,7 +14,10 @@ export default defineSkill({
   access: 'operator',
   effect: 'write',
   input: z.strictObject({
-    gate_id: neededField(z.string().max(128), 'Id of the gate, such as `gate.production-deploy`.'),
+    gate_id: defineNeededField(
+      z.string().max(128),
+      'Id of the gate, such as `gate.production-deploy`.',
+    ),
     requester: z
       .string()
       .max(128)

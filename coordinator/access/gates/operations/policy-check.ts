@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Context } from '../../../kernel/declaration/context.ts'
-import { neededField } from '../../../kernel/declaration/needed-field.ts'
+import { defineNeededField } from '../../../kernel/declaration/needed-field.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import type { GateViews } from '../open.ts'
 import {
@@ -22,7 +22,7 @@ export default defineSkill({
   constantBecause: 'It applies the policy of the service, which is one for all tenants.',
   input: z.strictObject({
     ...POLICY_QUESTION,
-    action_type: neededField(z.string().max(128), ACTION_TYPE),
+    action_type: defineNeededField(z.string().max(128), ACTION_TYPE),
   }),
   output: PolicyAnswer,
   examples: [{ action_type: 'release.major' }],

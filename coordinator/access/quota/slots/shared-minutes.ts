@@ -73,9 +73,9 @@ export class SharedMinutes {
   open = (subject: string): Minute => ({
     room: (limit, ticks) => this.#slotsOf(subject).room(limit, ticks),
     waitMs: (limit, ticks) => this.#slotsOf(subject).waitMs(limit, ticks),
-    isReady: (limit, ticks) => this.#slotsOf(subject).remaining(limit, ticks) > 0,
+    isReady: (limit, ticks) => this.#slotsOf(subject).countRemaining(limit, ticks) > 0,
     reserve: (limit, ticks) =>
-      this.#slotsOf(subject).remaining(limit, ticks) > 0
+      this.#slotsOf(subject).countRemaining(limit, ticks) > 0
         ? undefined
         : this.#reserve(subject, limit, ticks),
     add: ticks => this.#add(subject, ticks),

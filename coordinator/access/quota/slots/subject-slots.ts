@@ -50,21 +50,21 @@ export class SubjectSlots {
   }
 
   /** Starts that may be added now. */
-  remaining(limit: number, ticks: number): number {
+  countRemaining(limit: number, ticks: number): number {
     let sum = 0
     for (const part of this.#parts) if (this.#isOpen(part, ticks)) sum += part.granted - part.spent
     // a grant under a larger limit does not hold under a smaller one
-    return sum === 0 ? 0 : Math.max(0, Math.min(sum, limit - this.#known(ticks) + sum))
+    return sum === 0 ? 0 : Math.max(0, Math.min(sum, limit - this.#countKnown(ticks) + sum))
   }
 
   room(limit: number, ticks: number): number {
-    const known = this.#known(ticks)
-    return Math.max(0, limit - known + this.remaining(limit, ticks))
+    const known = this.#countKnown(ticks)
+    return Math.max(0, limit - known + this.countRemaining(limit, ticks))
   }
 
   waitMs(limit: number, ticks: number): number {
     if (ticks >= this.#fullUntil || limit > this.limit) return 0
-    if (this.remaining(limit, ticks) > 0) return 0
+    if (this.countRemaining(limit, ticks) > 0) return 0
     return Math.max(1, this.#roomAt(limit, ticks) - ticks)
   }
 
@@ -85,7 +85,7 @@ export class SubjectSlots {
     const size = grantSize(this.limit)
     if (size === 1 || ticks < this.#fullUntil) return false
     const end = this.#parts.at(-1)?.endTicks ?? ticks
-    return end - ticks < AHEAD_MS || this.remaining(this.limit, ticks) * 2 <= size
+    return end - ticks < AHEAD_MS || this.countRemaining(this.limit, ticks) * 2 <= size
   }
 
   /**
@@ -96,9 +96,9 @@ export class SubjectSlots {
     const own = this.#parts.map(part => ({ slot: part.slot, starts: countOf(part, ticks) }))
     if (waiting === undefined) return { subject, limit, wanted: 0, own }
     const size = grantSize(limit)
-    const lacking = size - this.remaining(limit, ticks)
+    const lacking = size - this.countRemaining(limit, ticks)
     // what ends soon must be replaced before it does
-    const lackingSoon = Math.ceil(size / 2) - this.remaining(limit, ticks + AHEAD_MS)
+    const lackingSoon = Math.ceil(size / 2) - this.countRemaining(limit, ticks + AHEAD_MS)
     return { subject, limit, wanted: Math.max(waiting, lacking, lackingSoon), own }
   }
 
@@ -122,7 +122,7 @@ export class SubjectSlots {
 
   /** True when the limit is reached whatever the store would say; it counts as reached then. */
   noteFull(limit: number, ticks: number): boolean {
-    if (this.#known(ticks) < limit) return false
+    if (this.#countKnown(ticks) < limit) return false
     this.#fullUntil = ticks + LOOK_AGAIN_MS
     this.limit = limit
     return this.waitMs(limit, ticks) > 0
@@ -153,7 +153,7 @@ export class SubjectSlots {
   }
 
   /** Starts in the window, of all coordinators, as far as known; grants count as started. */
-  #known(ticks: number): number {
+  #countKnown(ticks: number): number {
     if (!this.#clock.isSet()) return 0
     const oldest = this.#clock.earliestSlot(ticks) - WINDOW_SLOTS + 1
     let sum = 0
@@ -165,7 +165,7 @@ export class SubjectSlots {
   /** Ticks at which enough starts are forgotten for one more. */
   #roomAt(limit: number, ticks: number): number {
     const own = this.#parts.map(part => ({ slot: part.slot, starts: countOf(part, ticks) }))
-    let known = this.#known(ticks)
+    let known = this.#countKnown(ticks)
     for (const { slot, starts } of [...own, ...this.#others].sort((a, b) => a.slot - b.slot)) {
       const at = this.#clock.forgottenAt(slot)
       if (at <= ticks) continue

@@ -6,7 +6,7 @@ import type { ModelViews } from '../../../fleet/models/open.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import type { AgentViews } from '../open.ts'
-import { briefingFor, rolesFor } from './briefing.ts'
+import { createBriefing, rolesFor } from './briefing.ts'
 import { Briefing, RoleInput } from './briefing-view.ts'
 
 export default defineSkill({
@@ -25,6 +25,6 @@ export default defineSkill({
     context: Context & AgentViews & CallViews & FleetViews & GateViews & ModelViews & MonitorViews,
   ) => {
     const { roles, lastSkill } = await rolesFor(role, context)
-    return briefingFor(roles, context, lastSkill)
+    return createBriefing(roles, context, lastSkill)
   },
 })

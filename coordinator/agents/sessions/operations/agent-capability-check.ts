@@ -7,10 +7,10 @@ import type { CallViews } from '../../../calls/invoke/call-views.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import type { SkillFacts } from '../../../kernel/declaration/declaration.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
-import { neededField } from '../../../kernel/declaration/needed-field.ts'
+import { defineNeededField } from '../../../kernel/declaration/needed-field.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import type { AgentViews } from '../open.ts'
-import { hasSkillAccess, knownRoles } from '../roles.ts'
+import { hasSkillAccess, listKnownRoles } from '../roles.ts'
 import type { AgentSession } from '../session.ts'
 
 const LOOKED_AT = 200
@@ -24,8 +24,8 @@ export default defineSkill({
   access: 'operator',
   effect: 'read',
   input: z.strictObject({
-    agent_id: neededField(z.string().max(128), 'Id of the agent.'),
-    skill: neededField(Id, 'Id of the skill.'),
+    agent_id: defineNeededField(z.string().max(128), 'Id of the agent.'),
+    skill: defineNeededField(Id, 'Id of the skill.'),
   }),
   output: z.object({
     agent_id: z.string(),
@@ -74,7 +74,7 @@ const findCapabilityFault = async (
 ): Promise<string | undefined> => {
   const key = await keys.asNow(keyId)
   if (key === undefined) return 'its key is no longer valid'
-  if (!hasSkillAccess(knownRoles(roles), skill.id))
+  if (!hasSkillAccess(listKnownRoles(roles), skill.id))
     return `${skill.id} is not a skill of the session: ${roles.join(', ')}`
   return accessFault(skill, key)
 }

@@ -11,7 +11,7 @@ import type { Context } from '../../../kernel/declaration/context.ts'
 import type { GateRequest } from '../../../kernel/declaration/gate-request.ts'
 import type { AgentViews } from '../open.ts'
 import { recommend } from '../recommend.ts'
-import { type AgentRole, DEFAULT_ROLE, hasSkillAccess, knownRoles, rolesIn } from '../roles.ts'
+import { type AgentRole, DEFAULT_ROLE, hasSkillAccess, listKnownRoles, rolesIn } from '../roles.ts'
 import { STEPS } from '../session.ts'
 import type { Briefing, Waiting } from './briefing-view.ts'
 import { look } from './situation.ts'
@@ -31,10 +31,10 @@ export const rolesFor = async (
   if (role !== undefined) return { roles: rolesIn(role), lastSkill: session?.lastSkill }
   return session === undefined
     ? { roles: rolesIn(DEFAULT_ROLE), lastSkill: undefined }
-    : { roles: knownRoles(session.roles), lastSkill: session.lastSkill }
+    : { roles: listKnownRoles(session.roles), lastSkill: session.lastSkill }
 }
 
-export const briefingFor = async (
+export const createBriefing = async (
   roles: readonly AgentRole[],
   context: Context & CallViews & FleetViews & GateViews & ModelViews & MonitorViews,
   lastSkill: string | undefined,

@@ -8,7 +8,7 @@ import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import type { AgentViews } from '../open.ts'
 import { listAgentRoles } from '../roles.ts'
 import { AGENT_TYPES, type AgentType, STEPS, VARIANTS } from '../session.ts'
-import { recommendedVariant } from '../variant.ts'
+import { recommendVariant } from '../variant.ts'
 import { label } from './session-view.ts'
 import { callableIds } from './situation.ts'
 
@@ -71,7 +71,7 @@ export default defineSkill({
     const type = agent_type as AgentType
     const callable = callableIds(context)
     const live = await agents.sessions.list({ tenantId, liveAt: context.now(), limit: LOOKED_AT })
-    const { variant, reason } = recommendedVariant(type, agent_id, person.personId, live)
+    const { variant, reason } = recommendVariant(type, agent_id, person.personId, live)
     const callableOf = (ids: readonly string[]): string[] =>
       skills
         .map(({ id }) => id)

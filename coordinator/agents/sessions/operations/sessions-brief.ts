@@ -8,8 +8,8 @@ import type { ModelViews } from '../../../fleet/models/open.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import type { AgentViews } from '../open.ts'
-import { knownRoles } from '../roles.ts'
-import { briefingFor } from './briefing.ts'
+import { listKnownRoles } from '../roles.ts'
+import { createBriefing } from './briefing.ts'
 import { Briefing } from './briefing-view.ts'
 import { SESSION_ID, SessionView, sessionViewOf } from './session-view.ts'
 
@@ -29,7 +29,7 @@ export default defineOperation({
     const { sessions } = context.agents
     const caller = callerOf(context)
     const { roles, lastSkill } = await sessions.require(session_id, caller, 'brief')
-    const briefing = await briefingFor(knownRoles(roles), context, lastSkill)
+    const briefing = await createBriefing(listKnownRoles(roles), context, lastSkill)
     const after = await sessions.brief(session_id, caller)
     return { session: sessionViewOf(after, context.now()), ...briefing }
   },

@@ -10,7 +10,7 @@ import { Id } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import { bodyOf, type Outcome } from '../../../kernel/declaration/outcome.ts'
 import type { AgentViews } from '../open.ts'
-import { hasSkillAccess, knownRoles } from '../roles.ts'
+import { hasSkillAccess, listKnownRoles } from '../roles.ts'
 import { SESSION_ID } from './session-view.ts'
 
 /** Size limit of the input, equal to that of a skill's route. */
@@ -55,7 +55,7 @@ export default defineOperation({
     )
     if (!context.skills.some(({ id }) => id === skill))
       throw createUnknownError('skill', skill, { param: 'skill' })
-    if (!hasSkillAccess(knownRoles(roles), skill))
+    if (!hasSkillAccess(listKnownRoles(roles), skill))
       throw new ShoalError(
         'forbidden',
         `${skill} is not a skill of the session: ${roles.join(', ')}`,

@@ -18,8 +18,8 @@ const QUEUE_PER_SLOT = 16
  * Returns the slots that an engine is believed to have: what it reports, but at most twice as many
  * as it has proven. A cell that reports a million attracts no more requests than any large one.
  */
-export const believedSlots = (reported: number, health: EngineHealth | undefined): number =>
+export const estimateSlots = (reported: number, health: EngineHealth | undefined): number =>
   Math.min(reported, Math.max(BELIEVED_SLOTS, GROWTH * (health?.provenRequests ?? 0)))
 
-export const believedQueue = (reported: number | undefined, slots: number): number | undefined =>
+export const estimateQueue = (reported: number | undefined, slots: number): number | undefined =>
   reported === undefined ? undefined : Math.min(reported, QUEUE_PER_SLOT * Math.max(1, slots))

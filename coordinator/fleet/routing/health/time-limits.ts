@@ -50,14 +50,14 @@ export const firstByteLimitMs = (
   const leastMs = Math.max(LEAST_FIRST_BYTE_MS, isProven ? 0 : requestBytes * UNPROVEN_MS_PER_BYTE)
   const mostMs = isStream ? MOST_FIRST_BYTE_MS : MAX_WAIT_MS
   const ownMs = health && expectMs(health, demand)
-  if (ownMs !== undefined) return bound(GENEROUS * ownMs, leastMs, mostMs)
+  if (ownMs !== undefined) return clamp(GENEROUS * ownMs, leastMs, mostMs)
   const unprovenMs = isStream ? UNPROVEN_STREAM_MS : UNPROVEN_WHOLE_MS
   for (const peer of listPeers()) {
     const peerMs = expectMs(peer, demand)
     if (peerMs !== undefined)
-      return bound(Math.min(PEER_GENEROUS * peerMs, unprovenMs), leastMs, mostMs)
+      return clamp(Math.min(PEER_GENEROUS * peerMs, unprovenMs), leastMs, mostMs)
   }
-  return bound(unprovenMs, leastMs, mostMs)
+  return clamp(unprovenMs, leastMs, mostMs)
 }
 
 /** Returns the time that the engine's measured times predict; undefined without them. */
@@ -74,8 +74,8 @@ const expectMs = (health: EngineHealth, demand: Demand): number | undefined => {
 /** Returns the time for which a sound engine may say nothing within an answer. */
 export const silenceLimitMs = (health: EngineHealth | undefined, load: number): number => {
   const perToken = health?.msPerToken.upperBound ?? 0
-  return bound(GENEROUS * perToken * Math.max(1, load), LEAST_SILENCE_MS, MOST_SILENCE_MS)
+  return clamp(GENEROUS * perToken * Math.max(1, load), LEAST_SILENCE_MS, MOST_SILENCE_MS)
 }
 
-const bound = (value: number, least: number, most: number): number =>
+const clamp = (value: number, least: number, most: number): number =>
   Math.min(most, Math.max(least, value))

@@ -51,7 +51,9 @@ export const runFacts = (runs: readonly FlowRun[]): GraphFacts => {
 }
 
 /** Flows that the tenant keeps in its register. */
-export const recordedFlowFacts = (records: readonly RecordOf<typeof flows>[]): GraphFacts => {
+export const collectRecordedFlowFacts = (
+  records: readonly RecordOf<typeof flows>[],
+): GraphFacts => {
   const layer = createLayer('flows')
   for (const { id, name, description = '', state, skills } of records) {
     const attributes = { state, steps: skills.length }

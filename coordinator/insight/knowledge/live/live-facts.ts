@@ -20,7 +20,7 @@ import type { ChatServers } from '../../services/chat-servers.ts'
 import type { Services } from '../../services/services.ts'
 import type { GraphFacts } from '../graph-model.ts'
 import { alertFacts, fleetFacts, modelFacts } from './fleet-facts.ts'
-import { flowFacts, recordedFlowFacts, runFacts } from './flow-facts.ts'
+import { collectRecordedFlowFacts, flowFacts, runFacts } from './flow-facts.ts'
 import { complianceFacts, governanceFacts } from './governance-facts.ts'
 import { serviceFacts } from './service-facts.ts'
 import { type CallableFacts, moduleFacts, skillFacts } from './skill-facts.ts'
@@ -107,7 +107,7 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
       ...inParts(runs, runFacts),
       ...inParts(
         flowRecords.filter(({ id }) => !Object.hasOwn(views.flows.flows, id)),
-        recordedFlowFacts,
+        collectRecordedFlowFacts,
       ),
     ]
     const facts: GraphFacts = { nodes: [], edges: [] }

@@ -4,7 +4,7 @@ import type { Context } from '../../../kernel/declaration/context.ts'
 import type { PlanningViews } from '../open.ts'
 import { createSchedule, type Schedule } from '../schedule.ts'
 import { PERCENTILES, type SimulationResult } from '../simulate.ts'
-import { deviationDays, expectedDays, normalCdf, type ThreePoint } from '../three-point.ts'
+import { computeExpectedDays, deviationDays, normalCdf, type ThreePoint } from '../three-point.ts'
 import { type ScheduleInput, type TaskInput, toPlannedTasks } from './schedule-input.ts'
 
 const DateView = z.string().nullable().describe('Date, `2027-01-31`; null without start_date.')
@@ -157,7 +157,7 @@ const viewTask = (
     // a milestone is at the end of the day before it
     start_date: isMilestone ? finishDate : (calendar?.startDate(start) ?? null),
     finish_date: finishDate,
-    expected_days: round(expectedDays(estimate)),
+    expected_days: round(computeExpectedDays(estimate)),
     standard_deviation_days: round(deviationDays(estimate)),
     criticality_percent:
       result === undefined ? null : round(100 * (result.criticality[at] as number)),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Context } from '../../declaration/context.ts'
-import { findCursorRow, numberedPage } from '../../declaration/fields.ts'
+import { definePageFields, findCursorRow } from '../../declaration/fields.ts'
 import { defineOperation } from '../../declaration/operation.ts'
 import type { AuditViews } from '../open.ts'
 import { AUDIT_FILTER, AuditView, auditViewOf, filterOf } from './audit-view.ts'
@@ -14,7 +14,7 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({
     ...AUDIT_FILTER,
-    ...numberedPage(1000, 100),
+    ...definePageFields(1000, 100),
   }),
   output: z.object({ rows: z.array(AuditView), next: z.int().nullable() }),
   run: async (

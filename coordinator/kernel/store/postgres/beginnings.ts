@@ -40,11 +40,11 @@ export const beginningsOf = (
       then,
     ].join('; ')
   const lock = (key: number) => `select pg_advisory_xact_lock(${key})`
-  const answered = (lane: 'sealed' | 'free') => ANSWER_MS[lane] - 1000
+  const limitAnswer = (lane: 'sealed' | 'free') => ANSWER_MS[lane] - 1000
   return {
-    sealed: begin({ statement: answered('sealed'), lock: 0 }, lock(LOCKS[name])),
+    sealed: begin({ statement: limitAnswer('sealed'), lock: 0 }, lock(LOCKS[name])),
     // a free work gives way before the deadlock detector ends one of the sealed lane
-    free: begin({ statement: answered('free'), lock: Math.min(500, Math.ceil(deadlockMs / 2)) }),
+    free: begin({ statement: limitAnswer('free'), lock: Math.min(500, Math.ceil(deadlockMs / 2)) }),
     migrations: [
       begin({ statement: 0, lock: 0, silence: 60_000 }, lock(MIGRATION_LOCK)),
       `set local lock_timeout = ${MIGRATION_LOCK_MS}`,

@@ -65,7 +65,7 @@ export const translatePostgresFaults = async <R>(call: () => Promise<R>): Promis
 const isStalePlan = ({ routine }: DatabaseError): boolean => routine === 'RevalidateCachedQuery'
 
 const faultFrom = (error: Error): Error => {
-  if (!(error instanceof DatabaseError)) return lostConnection(error)
+  if (!(error instanceof DatabaseError)) return createLostConnectionError(error)
   hideRows(error)
   const { code = '', message } = error
   if (code === OUT_OF_RANGE)
@@ -92,7 +92,7 @@ const WITHOUT_PASSWORD =
   'PostgreSQL asks for a password, and none is found: name its file in store.password_file, set PGPASSWORD, or add the database to ~/.pgpass of this user'
 
 /** The driver gives a lost connection or a time limit no class of its own. */
-const lostConnection = (error: Error): Error => {
+const createLostConnectionError = (error: Error): Error => {
   if (NO_PASSWORD.test(error.message))
     return storeUnavailable(
       WITHOUT_PASSWORD,

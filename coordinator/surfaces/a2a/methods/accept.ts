@@ -12,7 +12,7 @@ import { tenantFor } from '../call.ts'
 import type { Executor, ExecutorAnswer } from '../executor.ts'
 import type { HideMessage } from '../hidden-message.ts'
 import type { PushConfigs } from '../push/push-configs.ts'
-import { checkedMessage, historyLengthOf } from '../request-checks.ts'
+import { checkMessage, historyLengthOf } from '../request-checks.ts'
 import { rewordError } from './reword-error.ts'
 import type { TaskScope } from './task-scope.ts'
 
@@ -41,7 +41,7 @@ export const acceptMessage = async (
   request: SendMessageRequest,
 ): Promise<AcceptedMessage> => {
   const { call, tasks } = scope
-  const given = messageFromA2a(checkedMessage(request.message))
+  const given = messageFromA2a(checkMessage(request.message))
   const metadata = request.metadata ?? {}
   const message = hideMessage(given, metadata, await operationOf(scope, given))
   historyLengthOf(request.configuration?.historyLength)

@@ -6,7 +6,7 @@ const DEFAULT_TAG = ':latest'
  * Name of a model in Ollama's lists, which always has a tag: clients add the default one to a name
  * without it before they look for the name in a list.
  */
-export const taggedName = (id: string): string => (id.includes(':') ? id : `${id}${DEFAULT_TAG}`)
+export const addTag = (id: string): string => (id.includes(':') ? id : `${id}${DEFAULT_TAG}`)
 
 /** Id of a model as the catalogue has it. */
 export const modelIdOf = (catalogue: Catalogue, name: string): string => {

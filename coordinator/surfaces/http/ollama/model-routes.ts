@@ -23,7 +23,7 @@ import {
   VERSION_DOCS,
 } from './docs.ts'
 import { detailsOf, modelInfo } from './model-details.ts'
-import { modelIdOf, taggedName } from './model-names.ts'
+import { addTag, modelIdOf } from './model-names.ts'
 
 /** Release of Ollama whose API these routes follow; clients refuse to work with an old one. */
 const OLLAMA_VERSION = '0.12.6'
@@ -61,7 +61,7 @@ export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (ap
     return {
       models: models.map(entry => {
         const size = largest(reports.get(entry.id) ?? [], 'file_bytes')
-        return { ...listed(entry, size, modelFacts.find(entry, tenantId)), modified_at }
+        return { ...toListed(entry, size, modelFacts.find(entry, tenantId)), modified_at }
       }),
     }
   })
@@ -76,7 +76,7 @@ export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (ap
     return {
       models: loaded.map(entry => {
         const found = (reports.get(entry.id) ?? []).filter(isLoaded)
-        return loadedEntry(entry, found, modelFacts.find(entry, tenantId))
+        return toLoadedEntry(entry, found, modelFacts.find(entry, tenantId))
       }),
     }
   })
@@ -97,7 +97,7 @@ export const ollamaModelRoutes: FastifyPluginAsync<OllamaModelParts> = async (ap
     await modelFacts.prepare([entry], request.tenantId)
     const found = groupReports(parts, request.tenantId).get(entry.id) ?? []
     const facts = modelFacts.find(entry, request.tenantId)
-    return { ...shown(entry, contextOf(entry, found), facts), modified_at }
+    return { ...toShown(entry, contextOf(entry, found), facts), modified_at }
   })
 
   for (const { id, remedy, ...at } of WRITES)
@@ -137,20 +137,20 @@ const WRITES = [
   },
 ] as const satisfies { id: string; path?: string; method?: 'DELETE'; remedy: string }[]
 
-const listed = (
+const toListed = (
   entry: CatalogueEntry,
   size: number,
   facts: ModelFacts | undefined,
 ): Omit<Tags['models'][0], 'modified_at'> => ({
-  name: taggedName(entry.id),
-  model: taggedName(entry.id),
+  name: addTag(entry.id),
+  model: addTag(entry.id),
   size,
   digest: hash('sha256', JSON.stringify(entry)),
   details: detailsOf(facts),
 })
 
 /** Entry of a model that is loaded on cells which serve the tenant. */
-const loadedEntry = (
+const toLoadedEntry = (
   entry: CatalogueEntry,
   found: readonly Found[],
   facts: ModelFacts | undefined,
@@ -159,7 +159,7 @@ const loadedEntry = (
   const size = largest(found, 'memory_bytes')
   const size_vram = largest(onGpu, 'memory_bytes')
   const context_length = contextOf(entry, found)
-  return { ...listed(entry, size, facts), expires_at: NEVER, size_vram, context_length }
+  return { ...toListed(entry, size, facts), expires_at: NEVER, size_vram, context_length }
 }
 
 const largest = (
@@ -173,7 +173,7 @@ const CAPABILITIES: Record<CatalogueEntry['kind'], Shown['capabilities']> = {
   rerank: [],
 }
 
-const shown = (
+const toShown = (
   entry: CatalogueEntry,
   contextLength: number,
   facts: ModelFacts | undefined,

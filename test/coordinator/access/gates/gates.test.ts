@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { readDecided } from '../../../../coordinator/access/gates/decided.ts'
-import { Gates, shippedGates } from '../../../../coordinator/access/gates/definition.ts'
+import { Gates, loadShippedGates } from '../../../../coordinator/access/gates/definition.ts'
 import { GateKeeper } from '../../../../coordinator/access/gates/gates.ts'
 import { openSeats } from '../../../../coordinator/access/gates/seats.ts'
 import { Keys } from '../../../../coordinator/access/keys/keys.ts'
@@ -17,7 +17,7 @@ const MINUTE_MS = 60_000
 const signer = createSigner(generatePrivateKey())
 
 /** Two tenants, three people in the first with a key each, and gates over their store. */
-const scene = async (t: Pick<Test, 'teardown'>, definitions = shippedGates()) => {
+const scene = async (t: Pick<Test, 'teardown'>, definitions = loadShippedGates()) => {
   const folder = await temporaryFolder(t)
   const clock = { now: Date.now() }
   const store = await temporaryStore(t, folder, { now: () => clock.now })
@@ -432,7 +432,7 @@ t.test('open seats state the minimum of missing votes', t => {
 })
 
 t.test('the shipped gates are those of the specification and of shoal', t => {
-  t.equal(Object.keys(shippedGates()).length, 14)
+  t.equal(Object.keys(loadShippedGates()).length, 14)
   t.throws(() => Gates.parse({ 'gate.x': { purpose: 'x', approvals: [] } }))
   t.throws(() => Gates.parse({ nothing: { purpose: 'x', approvals: [['legal']] } }))
   t.end()

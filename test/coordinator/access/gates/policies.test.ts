@@ -1,22 +1,25 @@
 import t, { type Test } from 'tap'
 import { stringify } from 'yaml'
 import { acceptPolicy } from '../../../../coordinator/access/gates/accept-policy.ts'
-import { Gates, shippedGates } from '../../../../coordinator/access/gates/definition.ts'
-import { configuredPolicy, openPolicies } from '../../../../coordinator/access/gates/policies.ts'
+import { Gates, loadShippedGates } from '../../../../coordinator/access/gates/definition.ts'
+import {
+  openPolicies,
+  readConfiguredPolicy,
+} from '../../../../coordinator/access/gates/policies.ts'
 import { type Policy, policyOf, readPolicy } from '../../../../coordinator/access/gates/policy.ts'
 import {
   policyDifference,
   summarizeChanges,
 } from '../../../../coordinator/access/gates/policy-difference.ts'
 import { newestPolicy, putPolicy } from '../../../../coordinator/access/gates/policy-store.ts'
-import { proposedPolicy } from '../../../../coordinator/access/gates/proposed-policy.ts'
+import { parseProposedPolicy } from '../../../../coordinator/access/gates/proposed-policy.ts'
 import { verifyAudit } from '../../../../coordinator/kernel/audit/verify.ts'
 import type { Events } from '../../../../coordinator/kernel/events/bus.ts'
 import { BY, temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
 import { auditRows } from '../keys/fixtures.ts'
 
-const gates = shippedGates()
-const shipped = configuredPolicy(undefined, gates)
+const gates = loadShippedGates()
+const shipped = readConfiguredPolicy(undefined, gates)
 const rule = { id: 'r', actions: ['a.*'], decision: 'allowed', reason: 'may' }
 const documentOf = (version: string, parts: object = {}) => ({
   version,
@@ -241,12 +244,12 @@ t.test('a text that is not a policy is refused with the fault', async t => {
     ],
   ] as const)
     await t.rejects(
-      proposedPolicy(text, gates),
+      parseProposedPolicy(text, gates),
       { code: 'invalid_request', param: 'document', message },
       what,
     )
   const half = JSON.stringify(documentOf('\ud800'))
-  await t.rejects(proposedPolicy(half, gates), { code: 'invalid_request' })
+  await t.rejects(parseProposedPolicy(half, gates), { code: 'invalid_request' })
 })
 
 t.test('a policy text built to be slow blocks nothing else and is refused', async t => {
@@ -254,11 +257,13 @@ t.test('a policy text built to be slow blocks nothing else and is refused', asyn
   let turns = 0
   const timer = setInterval(() => turns++, 1)
   t.teardown(() => clearInterval(timer))
-  await t.rejects(proposedPolicy(slow, gates), { code: 'invalid_request', param: 'document' })
+  await t.rejects(parseProposedPolicy(slow, gates), { code: 'invalid_request', param: 'document' })
   t.ok(turns > 0, 'the event loop turned meanwhile')
   const large = `# ${'x'.repeat(300_000)}`
-  await t.rejects(proposedPolicy(large, gates), { message: /document: it is larger than 262144/ })
-  const good = await proposedPolicy(JSON.stringify(documentOf('3')), gates)
+  await t.rejects(parseProposedPolicy(large, gates), {
+    message: /document: it is larger than 262144/,
+  })
+  const good = await parseProposedPolicy(JSON.stringify(documentOf('3')), gates)
   t.equal(good.version, '3', 'the next one is read')
 })
 

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { shippedGates } from '../../../../coordinator/access/gates/definition.ts'
+import { loadShippedGates } from '../../../../coordinator/access/gates/definition.ts'
 import {
   loadPolicy,
   policyOf,
   SHIPPED_POLICY_FILE,
 } from '../../../../coordinator/access/gates/policy.ts'
 
-const gates = shippedGates()
+const gates = loadShippedGates()
 const rule = { id: 'r', actions: ['a.*'], decision: 'allowed', reason: 'may' }
 const passing = { action_type: 'a.b', expect: 'allowed' }
 const document = (parts: object) => ({ version: '1', rules: [rule], tests: [passing], ...parts })

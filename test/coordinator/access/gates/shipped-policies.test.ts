@@ -3,22 +3,22 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import t from 'tap'
 import { parse, stringify } from 'yaml'
-import { shippedGates } from '../../../../coordinator/access/gates/definition.ts'
-import { configuredPolicy } from '../../../../coordinator/access/gates/policies.ts'
+import { loadShippedGates } from '../../../../coordinator/access/gates/definition.ts'
+import { readConfiguredPolicy } from '../../../../coordinator/access/gates/policies.ts'
 import { policyOf } from '../../../../coordinator/access/gates/policy.ts'
 import {
   addMissingRules,
   isEarlierPolicy,
   listMissingRules,
-  shippedPolicy,
+  loadShippedPolicy,
 } from '../../../../coordinator/access/gates/shipped-policies.ts'
 import { openScene } from '../../../support/coordinator.ts'
 import { temporaryFolder } from '../../kernel/store/temporary.ts'
 
 const FIRST = new URL('../../../fixtures/policy-1.yaml', import.meta.url)
 const NEW_RULES = ['flows', 'registers', 'personal-data', 'backups', 'restore']
-const gates = shippedGates()
-const shipped = shippedPolicy(gates)
+const gates = loadShippedGates()
+const shipped = loadShippedPolicy(gates)
 const first = parse(await readFile(FIRST, 'utf8'))
 const ADMIN = { kind: 'person', roles: ['operator_admin'] } as const
 const own = { id: 'tea', actions: ['tea.*'], decision: 'allowed', reason: 'Tea is harmless.' }
@@ -28,13 +28,13 @@ const edited = policyOf({ ...first, version: 'own', rules: [...first.rules, own]
 t.test('an unedited copy of an earlier shipped policy gives way to the shipped one', async t => {
   const file = join(await temporaryFolder(t), 'policy.yaml')
   await writeFile(file, stringify(first))
-  const configured = configuredPolicy(file, gates)
+  const configured = readConfiguredPolicy(file, gates)
   t.match(configured, { hash: shipped.hash, file: undefined, outdatedFile: file })
   t.equal(configured.decide('backup.create', ADMIN).decision, 'allowed')
   t.notOk(isEarlierPolicy(shipped), 'the policy in use is not an earlier one')
 
   await writeFile(file, stringify(edited.document))
-  const kept = configuredPolicy(file, gates)
+  const kept = readConfiguredPolicy(file, gates)
   t.match(kept, { hash: edited.hash, file, outdatedFile: undefined })
   t.equal(kept.decide('backup.create', ADMIN).decision, 'denied')
 })

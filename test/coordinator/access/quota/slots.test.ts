@@ -89,7 +89,7 @@ const playHistory = ({ limit, ticksAt0, storeAt0, steps }: History, windowSlots?
       })
     }
     const start = (step: Step) => {
-      if (slots.remaining(limit, ticks()) === 0) return ask(step, 1)
+      if (slots.countRemaining(limit, ticks()) === 0) return ask(step, 1)
       slots.add(ticks())
       own.push(nowMs)
       starts.push(nowMs)

@@ -4,7 +4,10 @@ import {
   type SpeakingSkill,
 } from '../../../../coordinator/agents/conversations/choose.ts'
 import type { Participant } from '../../../../coordinator/agents/conversations/conversation.ts'
-import { leadingObject, mentions } from '../../../../coordinator/agents/conversations/mention.ts'
+import {
+  findLeadingObject,
+  mentions,
+} from '../../../../coordinator/agents/conversations/mention.ts'
 
 const people: Participant[] = [
   { id: 'model', type: 'model' },
@@ -37,10 +40,10 @@ for (const [text, ids] of [
   })
 
 t.test('the JSON after a name ends at its closing brace, whatever its strings contain', async t => {
-  t.equal(leadingObject('  {"a":{"b":"}\\"}"}} rest'), '{"a":{"b":"}\\"}"}}')
-  t.equal(leadingObject('no {"a":1}'), undefined)
-  t.equal(leadingObject('{"a":'), '{"a":')
-  t.equal(leadingObject(''), undefined)
+  t.equal(findLeadingObject('  {"a":{"b":"}\\"}"}} rest'), '{"a":{"b":"}\\"}"}}')
+  t.equal(findLeadingObject('no {"a":1}'), undefined)
+  t.equal(findLeadingObject('{"a":'), '{"a":')
+  t.equal(findLeadingObject(''), undefined)
 })
 
 const facts: Record<string, SpeakingSkill> = {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { shippedGates } from '../../../../coordinator/access/gates/definition.ts'
+import { loadShippedGates } from '../../../../coordinator/access/gates/definition.ts'
 import { loadPolicy, SHIPPED_POLICY_FILE } from '../../../../coordinator/access/gates/policy.ts'
 import { AgentsConfig } from '../../../../coordinator/agents/sessions/config.ts'
 import { recommend, type Situation } from '../../../../coordinator/agents/sessions/recommend.ts'
@@ -17,7 +17,7 @@ import {
   nextSteps,
   STEPS,
 } from '../../../../coordinator/agents/sessions/session.ts'
-import { recommendedVariant } from '../../../../coordinator/agents/sessions/variant.ts'
+import { recommendVariant } from '../../../../coordinator/agents/sessions/variant.ts'
 
 const catalogue: { id: string }[] = JSON.parse(
   readFileSync(join(import.meta.dirname, '../../../catalogue/skills.json'), 'utf8'),
@@ -32,7 +32,7 @@ t.test('the roles', async t => {
         [],
       )
       t.equal(new Set(skills).size, skills.length, 'each once')
-      const policy = loadPolicy(SHIPPED_POLICY_FILE, shippedGates())
+      const policy = loadPolicy(SHIPPED_POLICY_FILE, loadShippedGates())
       const asker = { kind: 'person' as const, roles: ['operator_admin'] }
       for (const action of actions)
         t.not(policy.decide(action, asker).ruleId, undefined, `a rule knows ${action}`)
@@ -160,7 +160,7 @@ t.test('the recommended variant of an agent', async t => {
     ],
   ] as const)
     t.test(`${what}: ${variant}`, async t => {
-      const answer = recommendedVariant(type, 'me', 'me', sessions)
+      const answer = recommendVariant(type, 'me', 'me', sessions)
       t.equal(answer.variant, variant)
       t.ok(answer.reason)
     })

@@ -112,7 +112,7 @@ t.test('an inventory is valid CycloneDX 1.6 with devices and their models', asyn
 t.test('an export counts for its key while it is read, and not after its reader left', async t => {
   const parts = open('jsonl')
   await parts.next()
-  t.equal(budget.usedBy('key', 'key_1'), 400_000)
+  t.equal(budget.readUse('key', 'key_1'), 400_000)
   const other = open('jsonl')
   await t.rejects(other.next(), { code: 'rate_limited' })
   await parts.return(undefined)

@@ -21,7 +21,7 @@ import { newId } from '../../../../shared/ids.ts'
 import type { FindingsBody } from '../../../../shared/wire/findings.ts'
 import { logger, newHealth, noWait, waitUntilTrue } from '../../../daemon/stand-in.ts'
 import { config } from '../../../support/app.ts'
-import { busRig, embeddedBus } from '../../../support/bus.ts'
+import { busRig, makeEmbeddedBus } from '../../../support/bus.ts'
 import { TEST_PSEUDONYMS } from '../../../support/pseudonyms.ts'
 import { testModule } from '../../../support/test-module.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -108,7 +108,7 @@ const openCell = async (t: Test, inbox: FindingsInbox) => {
     onBirth: () => {},
     findings: inbox,
   })
-  const { bus, port } = await busRig(t, embeddedBus, { receive })
+  const { bus, port } = await busRig(t, makeEmbeddedBus, { receive })
   const url = `http://127.0.0.1:${port}`
   const identity = { cell_id: newId('cell'), credential: 'good', coordinator_url: url, epoch: 1 }
   const folder = await temporaryFolder(t)
@@ -230,7 +230,7 @@ t.test('findings that come too fast or find no room are not taken', async t => {
   t.equal(countMessages('repeated'), 1199)
   const large = { ...small, rows: [{ name: 'x'.repeat(250_000) }] }
   const many = Array.from({ length: 100 }, () => inbox.onFindings('b', large))
-  t.ok(budgets.waitingFindings.usedBy('cell', 'b') <= budgets.waitingFindings.limits.per.cell)
+  t.ok(budgets.waitingFindings.readUse('cell', 'b') <= budgets.waitingFindings.limits.per.cell)
   const reasons = (await Promise.allSettled(many)).flatMap(one =>
     one.status === 'rejected' ? [one.reason.message] : [],
   )

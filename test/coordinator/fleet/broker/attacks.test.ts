@@ -1,7 +1,13 @@
 import t from 'tap'
 import { newId } from '../../../../shared/ids.ts'
 import { topicFor } from '../../../../shared/wire/topics.ts'
-import { busRig, embeddedBus, loginOf, type MakeBus, mosquittoBus } from '../../../support/bus.ts'
+import {
+  busRig,
+  loginOf,
+  type MakeBus,
+  makeEmbeddedBus,
+  mosquittoBus,
+} from '../../../support/bus.ts'
 import { mosquittoMissing } from '../../../support/mosquitto.ts'
 import { connectPacket } from '../../../support/raw-mqtt.ts'
 import { fuzzBroker } from './fuzz.ts'
@@ -94,5 +100,5 @@ const attacks = (name: string, makeBus: MakeBus, skip: string | false = false): 
   })
 }
 
-attacks('the embedded broker', embeddedBus)
+attacks('the embedded broker', makeEmbeddedBus)
 attacks('a mosquitto outside', mosquittoBus, mosquittoMissing)

@@ -6,7 +6,7 @@ import { createInbox } from '../../../../coordinator/fleet/broker/inbox.ts'
 import { newId } from '../../../../shared/ids.ts'
 import { envelope } from '../../../../shared/wire/envelope.ts'
 import { MQTT_PATH } from '../../../../shared/wire/link.ts'
-import { busRig, embeddedBus } from '../../../support/bus.ts'
+import { busRig, makeEmbeddedBus } from '../../../support/bus.ts'
 import { silent } from '../../../support/cell.ts'
 
 /* What stands before and behind every broker; `contract.ts` tells what holds for the broker. */
@@ -25,7 +25,7 @@ const basic = (cellId: string, credential: string): string =>
   `Basic ${Buffer.from(`${cellId}:${credential}`).toString('base64')}`
 
 t.test('an upgrade', async t => {
-  const { port } = await busRig(t, embeddedBus)
+  const { port } = await busRig(t, makeEmbeddedBus)
   for (const [title, headers, status] of [
     ['without a credential is 401', '', 401],
     ['with a wrong credential is 401', basic(A, 'bad'), 401],

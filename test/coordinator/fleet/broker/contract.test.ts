@@ -1,8 +1,8 @@
-import { embeddedBus, mosquittoBus } from '../../../support/bus.ts'
+import { makeEmbeddedBus, mosquittoBus } from '../../../support/bus.ts'
 import { mosquittoMissing } from '../../../support/mosquitto.ts'
 import { contract } from './contract.ts'
 
-contract('the embedded broker', embeddedBus)
+contract('the embedded broker', makeEmbeddedBus)
 contract('a mosquitto outside', mosquittoBus, mosquittoMissing)
 contract(
   'a mosquitto that several coordinators share',

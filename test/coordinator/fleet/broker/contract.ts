@@ -78,7 +78,7 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
         stored.resolve()
         t.equal((await client.next('puback'))?.messageId, 2)
         t.ok(await client.ping())
-        t.strictSame(client.pendingPackets(), [])
+        t.strictSame(client.listPendingPackets(), [])
       },
     )
 
@@ -221,7 +221,7 @@ export const contract = (name: string, makeBus: MakeBus, skip: string | false = 
       const fresh = await online(A)
       await fresh.subscribe(topicFor('rebirth', A), 1)
       t.ok(await fresh.ping())
-      t.strictSame(fresh.pendingPackets(), [])
+      t.strictSame(fresh.listPendingPackets(), [])
     })
   })
 }

@@ -213,7 +213,7 @@ t.test('an external mosquitto', { skip: mosquittoMissing }, async t => {
     const end = await watcher.next('publish')
     t.match([end?.topic, String(end?.payload)], ['shoal/v1/coordinator/rep_1/state', /offline/])
     t.ok(await atTwo.ping(), 'the session with the other one goes on')
-    t.strictSame([one.heard, two.heard, atTwo.pendingPackets()], [[], [], []])
+    t.strictSame([one.heard, two.heard, atTwo.listPendingPackets()], [[], [], []])
   })
 
   t.test('delivers no retained message to the coordinator', async t => {

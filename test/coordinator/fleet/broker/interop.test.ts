@@ -125,7 +125,7 @@ const interop = (name: string, start: Start, skip: string | false = false): void
       const late = await anybody()
       await late.subscribe('kept/+', 2)
       await late.ping()
-      t.strictSame(late.pendingPackets(), [])
+      t.strictSame(late.listPendingPackets(), [])
     })
 
     t.test('3 messages for a disconnected session are kept', async t => {
@@ -162,7 +162,7 @@ const interop = (name: string, start: Start, skip: string | false = false): void
       const first = await receive(client)
       await client.ping()
       const more = client
-        .pendingPackets()
+        .listPendingPackets()
         .filter(({ cmd }) => cmd === 'publish') as PacketOf<'publish'>[]
       const qualities = [first, ...more].map(({ qos }) => qos).sort()
       t.ok(['2', '1,2'].includes(qualities.join()), qualities.join())

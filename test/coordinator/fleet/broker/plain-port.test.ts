@@ -10,7 +10,7 @@ import { LimitsConfig } from '../../../../coordinator/kernel/budgets/limits-conf
 import { ShoalError } from '../../../../shared/errors.ts'
 import { newId } from '../../../../shared/ids.ts'
 import { topicFor } from '../../../../shared/wire/topics.ts'
-import { busRig, embeddedBus, loginOf } from '../../../support/bus.ts'
+import { busRig, loginOf, makeEmbeddedBus } from '../../../support/bus.ts'
 import { silent } from '../../../support/cell.ts'
 import { RawMqtt } from '../../../support/raw-mqtt.ts'
 
@@ -19,7 +19,7 @@ const B = newId('cell')
 
 /** The port in front of a real broker; every cell has the credential `good`. */
 const openTestPort = async (t: Test, more: Partial<PlainPortParts> = {}) => {
-  const rig = await busRig(t, embeddedBus)
+  const rig = await busRig(t, makeEmbeddedBus)
   const asked: string[] = []
   const plain = await openPlainPort({
     bus: rig.bus,

@@ -4,12 +4,12 @@ import t from 'tap'
 import { createToken } from '../../../../coordinator/fleet/enrolment/join-tokens.ts'
 import type { CloudEvent } from '../../../../coordinator/kernel/events/bus.ts'
 import { HEADER_BOOT_ID } from '../../../../shared/wire/link.ts'
-import { busRig, embeddedBus } from '../../../support/bus.ts'
+import { busRig, makeEmbeddedBus } from '../../../support/bus.ts'
 import { openScene } from '../../../support/coordinator.ts'
 import { BY } from '../../kernel/store/temporary.ts'
 
 t.test('a daemon that comes back before its old connection is gone is no takeover', async t => {
-  const { takeovers, dial } = await busRig(t, embeddedBus)
+  const { takeovers, dial } = await busRig(t, makeEmbeddedBus)
   const daemon = { [HEADER_BOOT_ID]: 'a'.repeat(32) }
   for (let n = 0; n < 3; n++) await dial('cell_a', daemon)
   t.strictSame(takeovers, [])

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import * as z from 'zod'
-import { shippedGates } from '../../../../coordinator/access/gates/definition.ts'
+import { loadShippedGates } from '../../../../coordinator/access/gates/definition.ts'
 import { GateKeeper } from '../../../../coordinator/access/gates/gates.ts'
 import { Keys } from '../../../../coordinator/access/keys/keys.ts'
 import { createPerson } from '../../../../coordinator/access/people/people.ts'
@@ -47,7 +47,7 @@ const scene = async (t: Test) => {
     const { key } = await keys.create(spec as never, BY)
     return { personId: id, keyId: key.id, kind: key.kind, roles: key.roles }
   }
-  const definitions = shippedGates()
+  const definitions = loadShippedGates()
   const gates = new GateKeeper({ store, definitions, signer, addEvents: async () => {}, now })
 
   const world = { maxSpeed: 1, battery: 80 }

@@ -2,8 +2,8 @@ import t from 'tap'
 import { Blame } from '../../../../coordinator/fleet/routing/health/blame.ts'
 import { Breaker } from '../../../../coordinator/fleet/routing/health/breaker.ts'
 import {
-  believedQueue,
-  believedSlots,
+  estimateQueue,
+  estimateSlots,
 } from '../../../../coordinator/fleet/routing/health/claims.ts'
 import { EngineHealth } from '../../../../coordinator/fleet/routing/health/engine-health.ts'
 import {
@@ -101,13 +101,13 @@ t.test('unanswered requests of one key count against two cells a minute at most'
 })
 
 t.test('a cell that claims a million slots is believed as many as it has proven', async t => {
-  t.equal(believedSlots(8, undefined), 8)
-  t.equal(believedSlots(1_000_000, undefined), 64)
+  t.equal(estimateSlots(8, undefined), 8)
+  t.equal(estimateSlots(1_000_000, undefined), 64)
   const health = new EngineHealth()
   health.noteServed(0, 200, undefined)
-  t.equal(believedSlots(1_000_000, health), 400)
-  t.equal(believedQueue(1_000_000, 8), 128)
-  t.equal(believedQueue(undefined, 8), undefined)
+  t.equal(estimateSlots(1_000_000, health), 400)
+  t.equal(estimateQueue(1_000_000, 8), 128)
+  t.equal(estimateQueue(undefined, 8), undefined)
 })
 
 const served = (firstByteMs: number | undefined, durationMs: number, uncachedBytes = 100) => ({

@@ -119,7 +119,7 @@ t.test('a cell that does not end its answers takes its share and no more', async
   )
   const victims = Array.from({ length: 8 }, () => once(send('/evil/good'), 'response'))
   await waitUntil('the cell reaches its bound', () => (budget.refusals.get('cell') ?? 0) === 4)
-  t.equal(budget.usedBy('cell', 'evil'), 240 * KIB, 'of its 256 KiB')
+  t.equal(budget.readUse('cell', 'evil'), 240 * KIB, 'of its 256 KiB')
   for (const key of ['k', 'other']) t.equal((await ask('/good', key)).status, 200)
   t.ok((await ask('/good', 'other')).body.length === 50 * KIB)
   sweep(CELL_SWEEPS + 1)
@@ -127,7 +127,7 @@ t.test('a cell that does not end its answers takes its share and no more', async
     t.match(response.headers, { 'x-shoal-cell': 'good' }, 'another cell has answered instead')
     response.resume()
   }
-  t.equal(budget.usedBy('cell', 'evil'), 0)
+  t.equal(budget.readUse('cell', 'evil'), 0)
   await waitUntil('all memory is given back', () => budget.used === 0)
   t.ok(outcomes.every(({ status }) => status === 'ok'))
 })
@@ -193,7 +193,7 @@ t.test('a key that reads nothing keeps within its share and blocks no other key'
     if (response.statusCode !== 200) refused = response
   }
   t.match(refused, { statusCode: 429, headers: { 'retry-after': '5' } })
-  const used = budget.usedBy('key', 'slow')
+  const used = budget.readUse('key', 'slow')
   t.ok(used > 32 * MIB && used <= 64 * MIB, `${used} bytes`)
   t.equal((await ask('/a', 'other')).body.length, 16 * MIB)
   sweep(CLIENT_SWEEPS + 1)
@@ -204,7 +204,7 @@ t.test('a share shrinks as the client reads', async t => {
   const { budget, send } = await rig(t, { a: answerWith(16 * MIB) })
   const [response] = (await once(send('/a'), 'response')) as [IncomingMessage]
   response.pause()
-  await waitUntil('the answer is whole', () => budget.usedBy('cell', 'a') === 0)
+  await waitUntil('the answer is whole', () => budget.readUse('cell', 'a') === 0)
   const before = budget.used
   t.ok(before > 0)
   let read = 0
@@ -320,7 +320,7 @@ t.test('what a client does not read of a stream counts, and the stream is cut', 
   response.on('error', () => {})
   await waitUntil(
     'the stream waits for its client',
-    () => budget.usedBy('key', 'slow') > budget.usedBy('cell', 'flood'),
+    () => budget.readUse('key', 'slow') > budget.readUse('cell', 'flood'),
   )
   t.ok(budget.used < 512 * KIB, `${budget.used} bytes`)
   sweep(CLIENT_SWEEPS + 1)

@@ -22,7 +22,7 @@ const knowledgeOn = (store: Awaited<ReturnType<typeof temporaryStore>>, clock = 
   })
 
 const strengthIn = async (knowledge: Knowledge, now = NOW, tenant = 'home') =>
-  (await knowledge.graphOf(tenant)).learnedAt(EDGE, now)
+  (await knowledge.graphOf(tenant)).readLearnedStrength(EDGE, now)
 const about = (value: number) => Math.round(value * 1000) / 1000
 
 t.test('gains of two coordinators on one store add up, and both learn the sum', async t => {

@@ -4,8 +4,8 @@ import { computeTimes } from '../../../../coordinator/insight/planning/critical-
 import { buildNetwork, type PlannedTask } from '../../../../coordinator/insight/planning/network.ts'
 import { createSchedule, type Schedule } from '../../../../coordinator/insight/planning/schedule.ts'
 import {
+  computeExpectedDays,
   estimateOf,
-  expectedDays,
   normalCdf,
 } from '../../../../coordinator/insight/planning/three-point.ts'
 import { construction, paper, projectArbitrary, type Row, tasksOf } from './networks.ts'
@@ -17,7 +17,7 @@ const idsOf = (tasks: readonly PlannedTask[], path: readonly number[] = []): str
   path.map(at => tasks[at]?.id).join('')
 
 const withExpected = (tasks: readonly PlannedTask[]): PlannedTask[] =>
-  tasks.map(task => ({ ...task, durationDays: expectedDays(estimateOf(task)) }))
+  tasks.map(task => ({ ...task, durationDays: computeExpectedDays(estimateOf(task)) }))
 
 t.test('textbook projects have their published duration, critical path and slack', async t => {
   for (const [title, tasks, days, path, slack] of [

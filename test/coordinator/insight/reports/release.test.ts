@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { FrameworkReport } from '../../../../coordinator/access/gates/compliance/report.ts'
-import { shippedGates } from '../../../../coordinator/access/gates/definition.ts'
+import { loadShippedGates } from '../../../../coordinator/access/gates/definition.ts'
 import type { Observations } from '../../../../coordinator/fleet/alerts/diagnosis.ts'
 import type { GapFacts } from '../../../../coordinator/insight/reports/gaps.ts'
 import { type QualityFacts, rateQuality } from '../../../../coordinator/insight/reports/quality.ts'
@@ -108,7 +108,7 @@ const BROKEN_FACTS = {
   gaps: {
     models: { models: [{ id: 'm', served: false }] },
     cells: { presenceOf: () => 'dead' },
-    roles: { gates: shippedGates() },
+    roles: { gates: loadShippedGates() },
     evidence: { frameworks: [framework] },
     backups: {
       backups: { state: 'none', newest: undefined, ageMs: undefined, remedy: 'Make a backup.' },

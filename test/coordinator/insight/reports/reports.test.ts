@@ -1,5 +1,5 @@
 import t from 'tap'
-import { shippedGates } from '../../../../coordinator/access/gates/definition.ts'
+import { loadShippedGates } from '../../../../coordinator/access/gates/definition.ts'
 import { judgeBackups } from '../../../../coordinator/insight/reports/backup-standing.ts'
 import { findGaps, type GapFacts } from '../../../../coordinator/insight/reports/gaps.ts'
 import { type ObservedCell, optimize } from '../../../../coordinator/insight/reports/optimize.ts'
@@ -80,7 +80,7 @@ t.test('a gap is what is declared and is not there', async t => {
 })
 
 t.test('a gate with two approvals needs two persons', async t => {
-  const gates = { g: shippedGates()['gate.major-release-approve'] as GapFacts['gates'][string] }
+  const gates = { g: loadShippedGates()['gate.major-release-approve'] as GapFacts['gates'][string] }
   const both = ['architect', 'operator_admin'] as const
   const gaps = (approvers: GapFacts['approvers']) => findGaps(facts({ gates, approvers })).gaps
   t.match(gaps([{ personId: 'ann', roles: both }]), [{ area: 'roles', id: 'g' }])

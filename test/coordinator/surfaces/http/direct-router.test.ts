@@ -272,7 +272,7 @@ t.test('bodies of one key keep within its share until they are answered', async 
   answers.push(post('pro-key'))
   await waitUntil(
     'another key has room',
-    () => budgets.requestBodies.usedBy('key', 'key-pro') === body.length,
+    () => budgets.requestBodies.readUse('key', 'key-pro') === body.length,
   )
   admit.resolve({ refund: () => {} })
   await Promise.all(answers)

@@ -11,7 +11,7 @@ import { readEddystone } from '../../../../discovery/runs/network/ble/read-eddys
 import run from '../../../../discovery/runs/network/ble-scan.ts'
 import { fuzzBle } from '../../../support/discovery-fuzz/ble.ts'
 import {
-  extendedPacket,
+  encodeExtendedPacket,
   installController,
   legacyPacket,
   type Report,
@@ -49,7 +49,7 @@ t.test('ble-scan decodes what an emulated controller delivers', async t => {
   const url = { ...uid, data: hex('0a16aafe10e80361626307') }
   for (const isExtended of [false, true])
     await t.test(isExtended ? 'of Bluetooth 5' : 'of Bluetooth 4', async t => {
-      const toPacket = isExtended ? extendedPacket : legacyPacket
+      const toPacket = isExtended ? encodeExtendedPacket : legacyPacket
       const packets = [THERMOMETER, { ...THERMOMETER, rssi: -90 }, BEACON, uid, url].map(toPacket)
       const rows = await scan(t, packets, isExtended)
       t.ok(rows.every(row => row.is_simulated))

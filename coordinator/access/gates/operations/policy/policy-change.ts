@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import type { GateViews } from '../../open.ts'
-import { proposedPolicy } from '../../proposed-policy.ts'
+import { parseProposedPolicy } from '../../proposed-policy.ts'
 import { ChangeAnswer, planChange, runChange, showChange } from './plan-policy-change.ts'
 
 export default defineOperation({
@@ -28,7 +28,7 @@ export default defineOperation({
   output: ChangeAnswer,
   cli: { group: 'policy', verb: 'change', file: 'document' },
   plan: async ({ document, reason }, { policies }: GateViews) =>
-    planChange(await proposedPolicy(document, policies.configuredGates), reason, policies),
+    planChange(await parseProposedPolicy(document, policies.configuredGates), reason, policies),
   show: showChange,
   run: runChange,
 })

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { findCursorRow, numberedPage } from '../../../../kernel/declaration/fields.ts'
+import { definePageFields, findCursorRow } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import type { GateViews } from '../../open.ts'
 import { PolicyRecord, toPolicyRecord } from './policy-view.ts'
@@ -13,7 +13,7 @@ export default defineOperation({
   effect: 'read',
   tool: false,
   input: z.strictObject({
-    ...numberedPage(),
+    ...definePageFields(),
   }),
   output: z.object({ policies: z.array(PolicyRecord), next: z.int().nullable() }),
   run: async ({ before, limit }, { policies }: GateViews) => {

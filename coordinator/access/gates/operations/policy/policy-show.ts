@@ -47,7 +47,7 @@ export default defineOperation({
       in_force: record.number === policies.current().number,
       configured: { file: file ?? null, hash },
       drift: policies.drift() ?? null,
-      missing_rules: policies.missingRules(),
+      missing_rules: policies.findMissingRules(),
       document: document as z.core.util.JSONType,
       content_type: as === 'yaml' ? 'text/plain; charset=utf-8' : null,
       text: as === 'yaml' ? stringify(document) : null,

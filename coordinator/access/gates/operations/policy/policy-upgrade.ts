@@ -23,7 +23,7 @@ export default defineOperation({
   output: ChangeAnswer,
   plan: ({ reason }, { policies }: GateViews) => {
     const current = policies.current()
-    const missing = policies.missingRules()
+    const missing = policies.findMissingRules()
     const wanted =
       missing.length === 0
         ? current

@@ -43,7 +43,14 @@ export const nodeViewOf = ({ id, kind, name, layer, attributes }: GraphNode) => 
 
 export const edgeViewOf = (graph: TenantGraph, edge: GraphEdge, key: string, now: number) => {
   const { source, relation, target, layer, weight } = edge
-  return { source, relation, target, layer, weight, learned: round(graph.learnedAt(key, now)) }
+  return {
+    source,
+    relation,
+    target,
+    layer,
+    weight,
+    learned: round(graph.readLearnedStrength(key, now)),
+  }
 }
 
 /** Four decimals. */
