@@ -1,30 +1,31 @@
+import type { BufferedRow } from '../../fleet/series/series-buffer.ts'
 import type { Records } from '../../kernel/store/store.ts'
 import { type DeviceSeriesKey, deviceSeriesTable } from './device-series.table.ts'
-import { addToSpan, decodeSpans, encodeSpans, type Spans } from './series-spans.ts'
+import { addToSpan, decodeSpans, encodeSpans, type Span, type Spans } from './series-spans.ts'
 
-/** One row: the spans of one resolution that begin within a longer span of time. */
-export interface SeriesRow extends DeviceSeriesKey {
-  /** Start of the row, unix milliseconds. */
-  at: number
-  spans: Spans
-}
+type SeriesRow = BufferedRow<Pick<DeviceSeriesKey, 'deviceId' | 'property'>, Span>
 
 /** Merges rows into the stored ones, in one transaction. */
 export const addSeriesRows = (records: Records, rows: readonly SeriesRow[]): Promise<void> =>
   // sealed because existing rows are read, merged and written back
   records.sealed.write(async trx => {
-    for (const row of rows) {
+    for (const { key, resolutionSeconds, at, segment } of rows) {
       const stored = await trx
         .selectFrom('device_series')
         .select('spans_json')
-        .where('device_id', '=', row.deviceId)
-        .where('property', '=', row.property)
-        .where('resolution_seconds', '=', row.resolutionSeconds)
-        .where('at', '=', row.at)
+        .where('device_id', '=', key.deviceId)
+        .where('property', '=', key.property)
+        .where('resolution_seconds', '=', resolutionSeconds)
+        .where('at', '=', at)
         .executeTakeFirst()
       const spans: Spans = stored === undefined ? new Map() : spansOf(stored)
-      for (const [start, span] of row.spans) addToSpan(spans, start, span)
-      const values = deviceSeriesTable.write({ ...row, spans: encodeSpans(spans) })
+      for (const [start, span] of segment) addToSpan(spans, start, span)
+      const values = deviceSeriesTable.write({
+        ...key,
+        resolutionSeconds,
+        at,
+        spans: encodeSpans(spans),
+      })
       await trx
         .insertInto('device_series')
         .values(values)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Segment } from '../../fleet/series/series-buffer.ts'
 
 /** Samples of one span of time, gathered. */
 export interface Span {
@@ -14,6 +15,19 @@ export const addToSpan = (spans: Spans, at: number, { samples, mean }: Span): vo
   const own = spans.get(at) ?? { samples: 0, mean: 0 }
   const all = own.samples + samples
   spans.set(at, { samples: all, mean: (own.mean * own.samples + mean * samples) / all })
+}
+
+/** Spans of one row while they wait to be written. */
+export class SpanSegment implements Segment<Span> {
+  readonly #spans: Spans = new Map()
+
+  add(at: number, span: Span): void {
+    addToSpan(this.#spans, at, span)
+  }
+
+  [Symbol.iterator](): IterableIterator<[number, Span]> {
+    return this.#spans[Symbol.iterator]()
+  }
 }
 
 type StoredSpan = [at: number, samples: number, mean: number]

@@ -1,4 +1,4 @@
-interface Resolution {
+export interface Resolution {
   seconds: number
   keepSeconds: number
   /** Span of one row: its buckets are read and written together. */

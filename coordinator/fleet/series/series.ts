@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import type { Sample } from '../../../shared/wire/telemetry.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
-import { faultOf } from '../../kernel/store/faults.ts'
 import { type CellMetric, metricsOf } from '../cells/metrics.ts'
 import {
+  type Bucket,
   bucketOf,
   decodeSegment,
   mergeSegment,
@@ -13,11 +13,11 @@ import {
 } from './bucket.ts'
 import { CompactSegment } from './compact-segment.ts'
 import { CLOCK_TOLERANCE_MS, LateGate, type LateSamples } from './late-samples.ts'
-import { PendingRows } from './pending-rows.ts'
 import { type Energy, PowerSums, sumEnergy } from './power-sums.ts'
 import { floor, RESOLUTIONS, type ResolutionName } from './resolutions.ts'
+import { type BufferedRow, SeriesBuffer } from './series-buffer.ts'
 import { SeriesPruner } from './series-pruner.ts'
-import type { SegmentKey, SeriesStore } from './series-store.ts'
+import type { SeriesStore } from './series-store.ts'
 
 interface Point {
   /** Start of the span, Unix milliseconds. */
@@ -41,17 +41,8 @@ interface SeriesParts {
   maxPending?: number
 }
 
-interface Pending extends SegmentKey {
-  segment: CompactSegment
-  dueAt: number
-}
-
 /** Cells whose rows are read at once: those of a day are some MiB. */
 const CELLS_PER_READ = 20
-/** Rows written by one tick: 10,000 cells make about 210 a second. */
-const ROWS_PER_TICK = 512
-/** Rows of one transaction, so that none stops the event loop for long. */
-const ROWS_PER_WRITE = 64
 /** The owner of a cell has written a row that was due so long ago. */
 const SHADOW_MS = 5000
 
@@ -60,23 +51,27 @@ export class Series {
   readonly #store: SeriesStore
   readonly #logger: SeriesParts['logger']
   readonly #now: () => number
-  readonly #maxPending: number
   readonly #owns: (cellId: string) => boolean
-  readonly #pending = new PendingRows<Pending>()
+  readonly #pending: SeriesBuffer<string, Bucket>
   /** Rows that another coordinator writes. */
-  readonly #shadows = new PendingRows<Pending>()
+  readonly #shadows: SeriesBuffer<string, Bucket>
   readonly #late: LateGate
   #changedLate = new Map<string, number>()
   readonly #pruner: SeriesPruner
-  #busy: Promise<void> = Promise.resolve()
-  #isFailing = false
 
   constructor(parts: SeriesParts) {
     this.#store = parts.store
     this.#logger = parts.logger
     this.#now = parts.now
-    this.#maxPending = parts.maxPending ?? 100_000
     this.#owns = parts.owns ?? (() => true)
+    const form = {
+      nameOf: (cellId: string) => cellId,
+      createSegment: () => new CompactSegment(),
+      logger: parts.logger,
+    }
+    const bound = parts.maxPending === undefined ? {} : { maxRows: parts.maxPending }
+    this.#pending = new SeriesBuffer({ ...form, ...bound, store: rows => this.#add(rows) })
+    this.#shadows = new SeriesBuffer({ ...form, store: async () => {} })
     this.#pruner = new SeriesPruner(parts.store, this.#now)
     this.#late = new LateGate({ readUntil: parts.store.readLateUntil, now: this.#now })
   }
@@ -84,7 +79,7 @@ export class Series {
   /** Adds a sample that was taken just now. */
   addLive(cellId: string, sample: Sample, clockAheadMs: number): void {
     const rows = this.#owns(cellId) ? this.#pending : this.#shadows
-    this.#add(rows, cellId, timeOf(sample, clockAheadMs), sample, false)
+    this.#count(rows, cellId, timeOf(sample, clockAheadMs), sample, false)
   }
 
   /**
@@ -121,12 +116,12 @@ export class Series {
     since = 0,
   ): AsyncGenerator<[cellId: string, points: Map<CellMetric, Point[]>]> {
     const { seconds, keepSeconds, rowSeconds } = RESOLUTIONS[resolution]
-    await this.#runInTurn(() => this.#readLate())
+    await this.#pending.runInTurn(() => this.#readLate())
     const oldest = Math.max(since, this.#now() - keepSeconds * 1000)
     const from = floor(oldest, seconds)
     for (const part of splitList(cellIds, CELLS_PER_READ)) {
       // A row is in the store or in memory only while nothing is being written
-      const segments = await this.#runInTurn(async () => {
+      const segments = await this.#pending.runInTurn(async () => {
         const rows = await this.#store.read(part, seconds, floor(from, rowSeconds))
         return [...rows].map(
           ([cellId, encoded]) => [cellId, this.#collect(cellId, seconds, encoded)] as const,
@@ -141,16 +136,14 @@ export class Series {
   #collect(cellId: string, seconds: number, encoded: readonly string[]): Segment {
     const whole: Segment = new Map()
     for (const text of encoded) mergeSegment(whole, decodeSegment(text))
-    for (const row of this.#pending.rowsOf(cellId))
-      if (row.resolutionSeconds === seconds) mergeSegment(whole, row.segment)
-    for (const row of this.#shadows.rowsOf(cellId))
-      if (row.resolutionSeconds === seconds) overlaySegment(whole, row.segment)
+    for (const { segment } of this.#pending.rowsOf(cellId, seconds)) mergeSegment(whole, segment)
+    for (const { segment } of this.#shadows.rowsOf(cellId, seconds)) overlaySegment(whole, segment)
     return whole
   }
 
   /** Energy of the GPUs of all cells since a time, Unix milliseconds. */
   async energy(since: number): Promise<Energy> {
-    await this.#runInTurn(() => this.#readLate())
+    await this.#pending.runInTurn(() => this.#readLate())
     const { seconds } = RESOLUTIONS['1h']
     const from = floor(since, seconds)
     const memory = new PowerSums()
@@ -162,20 +155,19 @@ export class Series {
 
   /** Writes rows that are due and prunes old ones, a bounded part each; call it each second. */
   tick(): Promise<void> {
-    return this.#runInTurn(async () => {
+    return this.#pending.runInTurn(async () => {
       await this.#readLate()
-      this.#dropExcess()
-      this.#dropShadows()
-      await this.#writeAll(dueRows(this.#pending.values(), this.#now()))
+      this.#shadows.dropDue(this.#now() - SHADOW_MS)
+      await this.#pending.writeDue(this.#now())
       await this.#pruner.tick()
     })
   }
 
   /** Writes all pending rows. */
   flush(): Promise<void> {
-    return this.#runInTurn(async () => {
+    return this.#pending.runInTurn(async () => {
       await this.#readLate()
-      await this.#writeAll([...this.#pending.values()])
+      await this.#pending.writeAll()
     })
   }
 
@@ -191,25 +183,13 @@ export class Series {
   #addCounted({ cellId, samples, clockAheadMs }: LateSamples): void {
     for (const sample of samples) {
       this.#changedLate.set(cellId, sample.taken_at)
-      this.#add(this.#pending, cellId, timeOf(sample, clockAheadMs), sample, true)
+      this.#count(this.#pending, cellId, timeOf(sample, clockAheadMs), sample, true)
     }
   }
 
-  #rowFor(
-    rows: PendingRows<Pending>,
-    { cellId, resolutionSeconds, at }: SegmentKey,
-    dueAt: number,
-  ): Pending {
-    const known = rows.find(cellId, resolutionSeconds, at)
-    const row = known ?? { cellId, resolutionSeconds, at, segment: new CompactSegment(), dueAt }
-    if (known === undefined) rows.add(row)
-    row.dueAt = Math.min(row.dueAt, dueAt)
-    return row
-  }
-
   /** Adds one sample to every resolution whose retention still covers it. */
-  #add(
-    rows: PendingRows<Pending>,
+  #count(
+    rows: SeriesBuffer<string, Bucket>,
     cellId: string,
     at: number,
     sample: Sample,
@@ -217,84 +197,34 @@ export class Series {
   ): void {
     const one = bucketOf(metricsOf(sample))
     const now = this.#now()
-    for (const { seconds, keepSeconds, rowSeconds, holdSeconds } of Object.values(RESOLUTIONS)) {
+    for (const resolution of Object.values(RESOLUTIONS)) {
+      const { keepSeconds, holdSeconds } = resolution
       if (at < now - keepSeconds * 1000 || at > now + CLOCK_TOLERANCE_MS) continue
-      const key = { cellId, resolutionSeconds: seconds, at: floor(at, rowSeconds) }
-      const { segment } = this.#rowFor(rows, key, isLate ? now : now + holdSeconds * 1000)
-      segment.add(floor(at, seconds), one)
+      rows.add(cellId, resolution, at, one, isLate ? now : now + holdSeconds * 1000)
     }
   }
 
-  /** Returns false when the disk did not accept the rows; they stay pending. */
-  async #write(rows: Pending[]): Promise<boolean> {
+  /** Stores rows, and which late samples were counted. */
+  async #add(rows: readonly BufferedRow<string, Bucket>[]): Promise<void> {
     const late = this.#changedLate
-    if (rows.length === 0 && late.size === 0) return true
+    if (rows.length === 0 && late.size === 0) return
     this.#changedLate = new Map()
-    for (const row of rows) this.#pending.delete(row)
     try {
       await this.#store.add(
-        rows.map(row => [row, row.segment]),
+        rows.map(({ key, segment, ...row }) => [{ cellId: key, ...row }, segment]),
         late,
         this.#now() + CLOCK_TOLERANCE_MS,
       )
-      this.#isFailing = false
     } catch (error) {
-      if (!this.#isFailing)
-        this.#logger.warn({ err: error }, 'series cannot be written; they stay in memory')
-      this.#isFailing = true
-      // it may have been committed: what is merged once more would count twice
-      if (faultOf(error) !== 'uncertain') this.#putBack(rows)
       this.#changedLate = new Map([...late, ...this.#changedLate])
+      throw error
     }
-    return !this.#isFailing
-  }
-
-  #putBack(rows: Pending[]): void {
-    for (const row of rows) {
-      const { segment } = this.#rowFor(this.#pending, row, row.dueAt)
-      for (const [at, bucket] of row.segment) segment.add(at, bucket)
-    }
-  }
-
-  async #writeAll(rows: Pending[]): Promise<void> {
-    for (let goesOn = true; goesOn; )
-      goesOn = (await this.#write(rows.splice(0, ROWS_PER_WRITE))) && rows.length > 0
-  }
-
-  #dropExcess(): void {
-    const excess = this.#pending.size - this.#maxPending
-    if (excess <= 0) return
-    this.#logger.warn({ rows: excess }, 'series were dropped')
-    for (const row of pickLongestDue([...this.#pending.values()], excess)) this.#pending.delete(row)
-  }
-
-  #dropShadows(): void {
-    const before = this.#now() - SHADOW_MS
-    for (const row of [...this.#shadows.values()]) if (row.dueAt < before) this.#shadows.delete(row)
-  }
-
-  #runInTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#busy.then(work)
-    this.#busy = done.then(
-      () => {},
-      () => {},
-    )
-    return done
   }
 }
 
 /** Time of a sample by the coordinator's clock. */
 const timeOf = ({ taken_at }: Sample, clockAheadMs: number): number =>
   Math.abs(clockAheadMs) > CLOCK_TOLERANCE_MS ? taken_at - clockAheadMs : taken_at
-
-const dueRows = (pending: Iterable<Pending>, now: number): Pending[] => {
-  const due: Pending[] = []
-  for (const row of pending) if (row.dueAt <= now) due.push(row)
-  return due.length > ROWS_PER_TICK ? pickLongestDue(due, ROWS_PER_TICK) : due
-}
-
-const pickLongestDue = (rows: Pending[], count: number): Pending[] =>
-  rows.sort((a, b) => a.dueAt - b.dueAt).slice(0, count)
 
 const pointsOf = (segment: Segment, metric: CellMetric, from: number): Point[] => {
   return [...segment]
