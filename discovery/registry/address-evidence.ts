@@ -46,8 +46,8 @@ type Nearest = Trace | 'contested' | undefined
 const findNearest = (groups: TraceGroups, guest: Trace, all: readonly Neighbour[]): Nearest => {
   // a bare trace is an address, whose holders change: only the latest counts
   const rank: (link: Link) => [number, number] = isBare(guest)
-    ? ({ at, distance_s }) => [-at, distance_s]
-    : ({ at, distance_s }) => [distance_s, -at]
+    ? ({ at, distanceS }) => [-at, distanceS]
+    : ({ at, distanceS }) => [distanceS, -at]
   const [best, ...others] = all.toSorted((x, y) => compare(rank(x.link), rank(y.link)))
   if (best === undefined) return undefined
   const equal = others.filter(({ link }) => compare(rank(link), rank(best.link)) === 0)
@@ -83,7 +83,7 @@ const joinGuests = (
       .filter(({ trace }) => guest.id < trace.id && !hasInterface(trace) && !isBare(trace))
       .map(({ trace, link }) => ({ guest, trace, link })),
   )
-  for (const { guest, trace } of pairs.toSorted((x, y) => x.link.distance_s - y.link.distance_s)) {
+  for (const { guest, trace } of pairs.toSorted((x, y) => x.link.distanceS - y.link.distanceS)) {
     const [one, other] = [holders.get(guest.id), holders.get(trace.id)]
     const isContested = one === 'contested' || other === 'contested'
     const isElsewhere = one && other && !isContested && !groups.isJoined(one, other)

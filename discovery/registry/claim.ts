@@ -3,10 +3,10 @@ import type { SightingFacts } from '../sighting.ts'
 /** Newest facts that one module on one cell reported about a thing. */
 export interface FactClaim {
   module: string
-  cellId: string | undefined
+  cellId?: string | undefined
   /** Unix milliseconds. */
   at: number
-  ttl_s: number | undefined
+  ttl_s?: number | undefined
   facts: SightingFacts
 }
 

@@ -156,7 +156,7 @@ const addTo = (index: Map<string, Set<string>>, name: string, id: string): void 
 }
 
 const isSameLink = (old: Link | undefined, next: Link): boolean =>
-  old !== undefined && old.distance_s === next.distance_s && old.at === next.at
+  old !== undefined && old.distanceS === next.distanceS && old.at === next.at
 
 /** Names of what a trace is found by, beside its addresses. */
 export const listConnections = ({ keys, site }: Trace): string[] =>

@@ -13,7 +13,7 @@ export interface Link {
   b: string
   kind: 'met' | 'clash' | 'rival'
   /** Shortest time between two sightings of the pair, in whole seconds. */
-  distance_s: number
+  distanceS: number
   /**
    * Latest time at which it held, Unix milliseconds, in steps of 15 minutes; 0 unless one of the two
    * is an address alone, which has one holder after the other.
@@ -28,15 +28,15 @@ export const linkAt = (seen: Trace, other: Trace, at: number): Link | undefined 
   const kind = kindOfLink(seen, other, at)
   if (kind === undefined) return undefined
   const [a, b] = [seen.id, other.id].toSorted() as [string, string]
-  if (kind === 'rival') return { a, b, kind, distance_s: 0, at: 0 }
+  if (kind === 'rival') return { a, b, kind, distanceS: 0, at: 0 }
   const latest = isBare(seen) || isBare(other) ? at - (at % SAME_TIME_MS) : 0
-  return { a, b, kind, distance_s: Math.floor(distance / 1000), at: latest }
+  return { a, b, kind, distanceS: Math.floor(distance / 1000), at: latest }
 }
 
 /** Joins what two moments say about one pair. */
 export const joinLinks = (old: Link, next: Link): Link => ({
   ...old,
-  distance_s: Math.min(old.distance_s, next.distance_s),
+  distanceS: Math.min(old.distanceS, next.distanceS),
   at: Math.max(old.at, next.at),
 })
 

@@ -35,7 +35,7 @@ interface TimedSource {
   module: string
   /** Unix milliseconds. */
   at: number
-  ttl_s: number | undefined
+  ttl_s?: number | undefined
 }
 
 /** Share of its weight that a sighting still has: 1 when fresh, 0.5 after its half-life. */

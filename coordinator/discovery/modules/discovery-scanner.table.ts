@@ -1,5 +1,5 @@
 import { flag, integer, text, time, withDefault } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
 /** A module on a cell with one input: only its own runs can be compared. */
 export const discoveryScannerTable = defineTable('discovery_scanners', {
@@ -17,13 +17,13 @@ export const discoveryScannerTable = defineTable('discovery_scanners', {
     newest_started_at: withDefault(time(), 0),
     /** Number of the part that is expected next. */
     newest_parts: withDefault(integer(), 0),
-    /** 0 when a part of it was lost: it says nothing about what it did not see. */
+    /** False when a part of it was lost: it says nothing about what it did not see. */
     newest_is_whole: withDefault(flag(), 0),
   },
   key: ['id'],
 })
 
-export type DiscoveryScannerRow = RowOf<typeof discoveryScannerTable>
+export type StoredScanner = EntityOf<typeof discoveryScannerTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,6 +1,22 @@
 import * as z from 'zod'
-import { integer, json, optional, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { type ModuleRow, UpstreamSource } from '../../../shared/wire/findings.ts'
+import { integer, json, oneOf, optional, text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { RUN_OUTCOMES } from '../registry/findings-sink.ts'
+
+/** What is kept beside the rows of a run. */
+const ResultNotes = z.object({
+  warnings: z.array(z.object({ code: z.string(), message: z.string() })).readonly(),
+  /** Sources of a lookup. */
+  sources: z.array(UpstreamSource).readonly().optional(),
+})
+export type ResultNotes = z.infer<typeof ResultNotes>
+
+/** A row as it was stored: a module has checked it, and a result has megabytes of them. */
+const StoredRow = z.custom<ModuleRow>(
+  value => typeof value === 'object' && value !== null,
+  'expected an object',
+)
 
 /** A part of the last run of a discovery module on a cell. */
 export const moduleResultTable = defineTable('module_results', {
@@ -9,18 +25,18 @@ export const moduleResultTable = defineTable('module_results', {
     cell_id: text(),
     module_id: text(),
     run_id: text(),
+    /** Number of the part, from 0. */
     part: integer(),
     /** Start of the run by the clock of its machine. */
     started_at: time(),
     /** Time at which the part arrived. */
     taken_at: time(),
     elapsed_ms: optional(integer()),
-    /** How the run ended, in its last part; null in the others. */
-    outcome: optional(text()),
+    /** How the run ended, in its last part; undefined in the others. */
+    outcome: optional(oneOf(RUN_OUTCOMES)),
     reason: optional(text()),
-    /** Warnings and sources. */
-    notes_json: json(z.unknown()),
-    rows_json: json(z.unknown()),
+    notes_json: json(ResultNotes),
+    rows_json: json(z.array(StoredRow).readonly()),
   },
   key: ['cell_id', 'module_id', 'run_id', 'part'],
   indexes: {
@@ -29,7 +45,7 @@ export const moduleResultTable = defineTable('module_results', {
   database: 'records',
 })
 
-export type ModuleResultRow = RowOf<typeof moduleResultTable>
+export type StoredResult = EntityOf<typeof moduleResultTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface RecordTables {

@@ -2,14 +2,8 @@ import type { ExpressionBuilder, Transaction } from 'kysely'
 import type { ModuleRow } from '../../../shared/wire/findings.ts'
 import type { Records } from '../../kernel/store/store.ts'
 import type { RecordTables } from '../../kernel/store/tables.ts'
-import type { ModuleResultRow } from './module-result.table.ts'
-import {
-  columnsOf,
-  type KeptResult,
-  type ResultNotes,
-  type ResultPart,
-  toKeptResult,
-} from './result-rows.ts'
+import { moduleResultTable, type ResultNotes } from './module-result.table.ts'
+import { columnsOf, type KeptResult, type ResultPart, toKeptResult } from './result-rows.ts'
 
 /** Most parts of a run that are kept; those beyond are left out with a warning. */
 const MAX_PARTS = 16
@@ -19,13 +13,7 @@ const MAX_CELLS = 200
 const MAX_READ_BYTES = 16 * 1024 * 1024
 
 /** A stored part of a result, as an editor sees it. */
-export interface StoredPart {
-  cellId: string
-  module: string
-  rows: readonly ModuleRow[]
-  notes: ResultNotes
-  reason: string | null
-}
+export type StoredPart = Pick<ResultPart, 'cellId' | 'module' | 'rows' | 'notes' | 'reason'>
 
 type RecordsTrx = Transaction<RecordTables>
 
@@ -90,12 +78,8 @@ export class ModuleResults {
         .execute()
       bytes += parts.reduce((sum, { rows_json }) => sum + rows_json.length, 0)
       if (bytes > MAX_READ_BYTES) break
-      results.push(
-        toKeptResult(
-          end,
-          parts.map(({ rows_json }) => rows_json),
-        ),
-      )
+      const result = toKeptResult(end, parts)
+      if (result !== undefined) results.push(result)
     }
     return results
   }
@@ -126,29 +110,23 @@ export class ModuleResults {
 
 const editPart = async (
   trx: RecordsTrx,
-  key: Pick<ModuleResultRow, 'cell_id' | 'module_id' | 'run_id' | 'part'>,
+  key: Pick<RecordTables['module_results'], 'cell_id' | 'module_id' | 'run_id' | 'part'>,
   change: (part: StoredPart) => Pick<StoredPart, 'rows' | 'notes' | 'reason'>,
 ): Promise<void> => {
   const isPart = (row: ExpressionBuilder<RecordTables, 'module_results'>) => row.and(key)
   const stored = trx.selectFrom('module_results').selectAll().where(isPart)
   const found = await stored.executeTakeFirst()
   if (found === undefined) return
-  const { cell_id, module_id, reason } = found
-  const rows = JSON.parse(found.rows_json)
-  const notes = JSON.parse(found.notes_json)
-  const next = change({ cellId: cell_id, module: module_id, rows, notes, reason })
-  if (cell_id === '' && next.rows.length < rows.length) {
+  const { cellId, moduleId: module, rows, notes, reason = null } = moduleResultTable.read(found)
+  const next = change({ cellId, module, rows, notes, reason })
+  if (cellId === '' && next.rows.length < rows.length) {
     await trx.deleteFrom('module_results').where(isPart).execute()
     return
   }
   if (next.rows.length === rows.length && next.notes === notes && next.reason === reason) return
   await trx
     .updateTable('module_results')
-    .set({
-      rows_json: JSON.stringify(next.rows),
-      notes_json: JSON.stringify(next.notes),
-      reason: next.reason,
-    })
+    .set(moduleResultTable.writeSome({ ...next, reason: next.reason ?? undefined }))
     .where(isPart)
     .execute()
 }

@@ -1,7 +1,7 @@
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { RecordedRows, Recording } from '../registry/findings-sink.ts'
 import { readInParts } from '../registry/registry-rows.ts'
-import type { DiscoveryScannerRow } from './discovery-scanner.table.ts'
+import { discoveryScannerTable, type StoredScanner } from './discovery-scanner.table.ts'
 
 /** A module on a cell with one input. */
 export interface Scanner {
@@ -27,20 +27,23 @@ type RunPart = Pick<RecordedRows, 'runId' | 'part' | 'startedAt' | 'outcome'>
  * newest one: it says nothing about what is there now.
  */
 export const judgePart = (
-  known: DiscoveryScannerRow | undefined,
+  known: StoredScanner | undefined,
   { runId, part, startedAt }: RunPart,
 ): Recording => {
   if (known === undefined) return 'new'
-  if (runId === known.newest_run_id) return part < known.newest_parts ? 'stored' : 'new'
-  if (runId === known.run_id) return 'stored'
-  return startedAt < known.newest_started_at ? 'late' : 'new'
+  if (runId === known.newestRunId) return part < known.newestParts ? 'stored' : 'new'
+  if (runId === known.runId) return 'stored'
+  return startedAt < known.newestStartedAt ? 'late' : 'new'
 }
 
-export const readScanner = (
+export const readScanner = async (
   trx: SealedTrx,
   { id }: Scanner,
-): Promise<DiscoveryScannerRow | undefined> =>
-  trx.selectFrom('discovery_scanners').selectAll().where('id', '=', id).executeTakeFirst()
+): Promise<StoredScanner | undefined> => {
+  const query = trx.selectFrom('discovery_scanners').selectAll().where('id', '=', id)
+  const row = await query.executeTakeFirst()
+  return row && discoveryScannerTable.read(row)
+}
 
 /** Records that the run after `runs` saw traces; traces that said goodbye count as missed. */
 export const noteSeen = async (
@@ -77,26 +80,29 @@ export const noteSeenLate = async (
 export const storePart = async (
   trx: SealedTrx,
   { id, cellId, module }: Scanner,
-  known: DiscoveryScannerRow | undefined,
+  known: StoredScanner | undefined,
   { runId, part, startedAt, outcome, now }: RunPart & { now: number },
 ): Promise<string[]> => {
-  const before = known?.newest_run_id === runId ? known : undefined
-  const isWhole = part === (before?.newest_parts ?? 0) && before?.newest_is_whole !== 0
+  const before = known?.newestRunId === runId ? known : undefined
+  const isWhole = part === (before?.newestParts ?? 0) && before?.newestIsWhole !== false
   const isComplete = isWhole && outcome === 'complete'
   const runs = (known?.runs ?? 0) + (isComplete ? 1 : 0)
-  const values = {
-    run_id: isComplete ? runId : (known?.run_id ?? ''),
+  const row = discoveryScannerTable.write({
+    id,
+    cellId: cellId ?? '',
+    module,
+    runId: isComplete ? runId : (known?.runId ?? ''),
     runs,
     at: isComplete ? now : (known?.at ?? now),
-    newest_run_id: runId,
-    newest_started_at: startedAt,
-    newest_parts: part + 1,
-    newest_is_whole: isWhole ? 1 : 0,
-  }
+    newestRunId: runId,
+    newestStartedAt: startedAt,
+    newestParts: part + 1,
+    newestIsWhole: isWhole,
+  })
   await trx
     .insertInto('discovery_scanners')
-    .values({ id, cell_id: cellId ?? '', module, ...values })
-    .onConflict(conflict => conflict.column('id').doUpdateSet(values))
+    .values(row)
+    .onConflict(conflict => conflict.column('id').doUpdateSet(row))
     .execute()
   if (!isComplete) return []
   const missed = trx.selectFrom('discovery_seen').select('trace_id').where('scanner_id', '=', id)

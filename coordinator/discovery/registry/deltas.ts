@@ -2,45 +2,24 @@ import { isDeepStrictEqual } from 'node:util'
 import type { EntityDescription } from '../../../discovery/registry/describe-entity.ts'
 import type { ResolvedFields } from '../../../discovery/registry/resolve-fields.ts'
 import { iso } from '../../../shared/time.ts'
+import type { EntityOf, RowOf } from '../../kernel/store/define-table.ts'
 import { takeNumbers } from '../../kernel/store/sequences.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
+import { type DeltaBody, discoveryDeltaTable } from './discovery-delta.table.ts'
 
 /** Type of the events that report deltas. */
 export const DELTA_EVENT = 'shoal.discovery.delta'
 
-export const DELTA_KINDS = [
-  'appeared',
-  'disappeared',
-  'changed',
-  'merged',
-  'split',
-  'erased',
-] as const
-type DeltaKind = (typeof DELTA_KINDS)[number]
+type StoredDelta = EntityOf<typeof discoveryDeltaTable>
 
-/** A change of the inventory before it has its number. */
-export interface DeltaDraft {
-  kind: DeltaKind
+/** A change of the inventory before it has its number, with the names of its answers. */
+export interface DeltaDraft extends DeltaBody {
+  kind: StoredDelta['kind']
   entity_id: string
-  /** Field that changed; null for other kinds. */
-  field: string | null
-  before: unknown
-  after: unknown
-  /**
-   * True when `before` or `after` was too long; lists then have only items that the other lacks.
-   */
-  is_truncated?: true
-  /** The other entity of a merge or split. */
-  other_id: string | null
-  /** Display name of the entity. */
-  name: string | null
 }
 
-export interface Delta extends DeltaDraft {
-  seq: number
-  /** Unix milliseconds. */
-  at: number
-}
+/** A stored change of the inventory. */
+export interface Delta extends DeltaDraft, Pick<StoredDelta, 'seq' | 'at'> {}
 
 /** Fields that vary from one sighting to the next and say nothing about the inventory. */
 const NOISE: ReadonlySet<string> = new Set(['signal_dbm', 'battery_percent'])
@@ -121,19 +100,20 @@ export const addDeltas = async (
   if (drafts.length === 0) return []
   const last = await takeNumbers(trx, 'discovery', drafts.length)
   const deltas = drafts.map((draft, n) => ({ ...draft, seq: last - drafts.length + 1 + n, at }))
-  const rows = deltas.map(({ seq, kind, entity_id, ...body }) => ({
-    seq,
-    at,
-    kind,
-    entity_id,
-    body_json: JSON.stringify({ ...body, at: undefined }),
-  }))
+  const rows = deltas.map(({ seq, at, kind, entity_id: entityId, ...body }) =>
+    discoveryDeltaTable.write({ seq, at, kind, entityId, body }),
+  )
   for (let first = 0; first < rows.length; first += 500)
     await trx
       .insertInto('discovery_deltas')
       .values(rows.slice(first, first + 500))
       .execute()
   return deltas
+}
+
+export const readDelta = (row: RowOf<typeof discoveryDeltaTable>): Delta => {
+  const { body, entityId, ...numbered } = discoveryDeltaTable.read(row)
+  return { ...body, ...numbered, entity_id: entityId }
 }
 
 /** Most deltas of one event, and most bytes; readers fetch the others by their numbers. */

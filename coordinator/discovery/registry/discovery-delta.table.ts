@@ -1,15 +1,41 @@
 import * as z from 'zod'
-import { integer, json, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { integer, json, oneOf, text, time } from '../../kernel/store/columns.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
+
+export const DELTA_KINDS = [
+  'appeared',
+  'disappeared',
+  'changed',
+  'merged',
+  'split',
+  'erased',
+] as const
+
+/** Change that a delta reports, with the names of its answers. */
+export const DeltaBody = z.object({
+  /** Field that changed; null for other kinds. */
+  field: z.string().nullable(),
+  before: z.unknown().default(null),
+  after: z.unknown().default(null),
+  /**
+   * True when `before` or `after` was too long; lists then have only items that the other lacks.
+   */
+  is_truncated: z.literal(true).exactOptional(),
+  /** The other entity of a merge or split. */
+  other_id: z.string().nullable(),
+  /** Display name of the entity. */
+  name: z.string().nullable(),
+})
+export type DeltaBody = z.infer<typeof DeltaBody>
 
 /** A change of the inventory; rows are only added, and deleted when they are old. */
 export const discoveryDeltaTable = defineTable('discovery_deltas', {
   columns: {
     seq: integer(),
     at: time(),
-    kind: text(),
+    kind: oneOf(DELTA_KINDS),
     entity_id: text(),
-    body_json: json(z.unknown()),
+    body_json: json(DeltaBody),
   },
   key: ['seq'],
   indexes: {
@@ -18,8 +44,6 @@ export const discoveryDeltaTable = defineTable('discovery_deltas', {
     discovery_deltas_counts: ['kind', 'at'],
   },
 })
-
-export type DiscoveryDeltaRow = RowOf<typeof discoveryDeltaTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,6 +1,50 @@
 import * as z from 'zod'
+import type { EntityDescription } from '../../../discovery/registry/describe-entity.ts'
+import { RISK_LEVELS } from '../../../discovery/registry/judge-risk.ts'
+import type { EntityType } from '../../../discovery/registry/type-rules.ts'
+import { SightingKey } from '../../../discovery/sighting.ts'
 import { flag, integer, json, text, time, withDefault } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
+
+/** A value of another source. An erasure of another entity leaves out strings that mention it. */
+const Conflict = z.looseObject({
+  value: z.unknown().default(null),
+  source: z.string(),
+  at: z.string(),
+})
+
+const Field = Conflict.extend({
+  cell_id: z.string().nullable().default(null),
+  confidence: z.number(),
+  conflicts: z.array(Conflict),
+})
+
+const Guess = z.looseObject({
+  type: z.custom<EntityType>(type => typeof type === 'string', 'expected a type'),
+  confidence: z.number(),
+  evidence: z.array(z.string()),
+})
+
+const Description: z.ZodType<EntityDescription> = z.looseObject({
+  fields: z.record(z.string(), Field),
+  keys: z.array(SightingKey),
+  types: z.tuple([Guess], Guess),
+  risk: z.looseObject({
+    level: z.enum(RISK_LEVELS),
+    points: z.number(),
+    reasons: z.array(
+      z.looseObject({ id: z.string(), points: z.number(), reason: z.string().default('') }),
+    ),
+  }),
+  sources: z.array(
+    z.looseObject({
+      module: z.string(),
+      cell_id: z.string().nullable().default(null),
+      at: z.string(),
+      ttl_s: z.number().nullable(),
+    }),
+  ),
+})
 
 /** A thing, as its traces describe it. */
 export const discoveryEntityTable = defineTable('discovery_entities', {
@@ -11,9 +55,9 @@ export const discoveryEntityTable = defineTable('discovery_entities', {
     risk_points: integer(),
     /** Modules that saw it, each between blanks. */
     sources: text(),
-    /** 1 while its risk counts that it is new. */
+    /** True while its risk counts that it is new. */
     is_new: withDefault(flag(), 1),
-    /** 0 once every scanner that saw it has missed it often enough. */
+    /** False once every scanner that saw it has missed it often enough. */
     is_present: flag(),
     /** Cell that found it, in whose share it counts; empty for the coordinator. */
     holder: withDefault(text(), ''),
@@ -21,7 +65,7 @@ export const discoveryEntityTable = defineTable('discovery_entities', {
     keep_rank: withDefault(integer(), 0),
     first_at: time(),
     last_at: time(),
-    description_json: json(z.unknown()),
+    description_json: json(Description),
   },
   key: ['id'],
   indexes: {
@@ -36,7 +80,7 @@ export const discoveryEntityTable = defineTable('discovery_entities', {
   },
 })
 
-export type DiscoveryEntityRow = RowOf<typeof discoveryEntityTable>
+export type StoredEntity = EntityOf<typeof discoveryEntityTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

@@ -1,6 +1,13 @@
 import * as z from 'zod'
+import { SightingFacts } from '../../../discovery/sighting.ts'
 import { json, oneOf, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
+
+/** Traces of a decision about identity; those of `apart` have another side. */
+const PinnedTraces = z.strictObject({
+  traces: z.array(z.string()),
+  others: z.array(z.string()).optional(),
+})
 
 /** A decision of an operator: about identity, or about values of one entity. */
 export const discoveryPinTable = defineTable('discovery_pins', {
@@ -9,12 +16,21 @@ export const discoveryPinTable = defineTable('discovery_pins', {
     kind: oneOf(['together', 'apart', 'values']),
     /** Entity that it was made for. */
     entity_id: text(),
-    body_json: json(z.unknown()),
+    body_json: json(z.union([PinnedTraces, SightingFacts])),
     actor: text(),
     at: time(),
   },
   key: ['id'],
 })
+
+export type StoredPin = EntityOf<typeof discoveryPinTable>
+
+/** Traces on both sides of a decision; none for one about values. */
+export const pinnedTraces = ({ body }: StoredPin): { traces: string[]; others: string[] } =>
+  'traces' in body ? { traces: body.traces, others: body.others ?? [] } : { traces: [], others: [] }
+
+/** Values that a decision sets; none for one about identity. */
+export const pinnedValues = ({ body }: StoredPin): SightingFacts => ('traces' in body ? {} : body)
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

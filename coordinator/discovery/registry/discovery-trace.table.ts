@@ -1,6 +1,21 @@
 import * as z from 'zod'
+import { type SightingFacts, SightingKey } from '../../../discovery/sighting.ts'
 import { flag, json, text, time, withDefault } from '../../kernel/store/columns.ts'
-import { defineTable, type RowOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
+
+/** Facts as they were stored: their sighting was checked, and every batch reads many of them. */
+const StoredFacts = z.custom<SightingFacts>(
+  value => typeof value === 'object' && value !== null,
+  'expected facts',
+)
+
+const StoredClaim = z.object({
+  module: z.string(),
+  cellId: z.string().optional(),
+  at: z.number(),
+  ttl_s: z.number().optional(),
+  facts: StoredFacts,
+})
 
 /** Sightings with the same keys at one site. */
 export const discoveryTraceTable = defineTable('discovery_traces', {
@@ -10,17 +25,17 @@ export const discoveryTraceTable = defineTable('discovery_traces', {
     /** Id of the entity that exists while this is its oldest trace. */
     founded_id: text(),
     site: text(),
-    keys_json: json(z.unknown()),
-    spans_json: json(z.unknown()),
+    keys_json: json(z.array(SightingKey).readonly()),
+    spans_json: json(z.array(z.tuple([z.number(), z.number()]).readonly()).readonly()),
     /** Names by which its host calls itself. */
-    hostnames_json: withDefault(json(z.unknown()), '[]'),
+    hostnames_json: withDefault(json(z.array(z.string()).readonly()), '[]'),
     /** Newest facts per module and cell. */
-    claims_json: json(z.unknown()),
+    claims_json: json(z.array(StoredClaim).readonly()),
     born_at: time(),
     last_at: time(),
     /** Cell that saw it first; empty for the coordinator, and for rows of an older version. */
     born_by: withDefault(text(), ''),
-    /** 1 for the address of a virtual router. */
+    /** True for the address of a virtual router. */
     is_shared: flag(),
   },
   key: ['id'],
@@ -29,8 +44,6 @@ export const discoveryTraceTable = defineTable('discovery_traces', {
     discovery_traces_last_at: ['last_at'],
   },
 })
-
-export type DiscoveryTraceRow = RowOf<typeof discoveryTraceTable>
 
 declare module '../../kernel/store/tables.ts' {
   interface LedgerTables {

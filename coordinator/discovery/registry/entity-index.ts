@@ -1,6 +1,6 @@
 import { splitList } from '../../kernel/base/split-list.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
-import type { DiscoveryEntityRow } from './discovery-entity.table.ts'
+import type { StoredEntity } from './discovery-entity.table.ts'
 import { listEntityWords } from './entity-words.ts'
 import { readInParts } from './registry-rows.ts'
 
@@ -10,10 +10,10 @@ const AT_ONCE = 500
 /** Stores the sources and words that entities are found by. */
 export const indexEntities = async (
   trx: SealedTrx,
-  rows: readonly DiscoveryEntityRow[],
+  entities: readonly StoredEntity[],
 ): Promise<void> => {
-  await putSources(trx, rows)
-  await putWords(trx, rows)
+  await putSources(trx, entities)
+  await putWords(trx, entities)
 }
 
 /** Deletes the sources and words that an entity is found by. */
@@ -22,9 +22,9 @@ export const unindexEntity = async (trx: SealedTrx, id: string): Promise<void> =
   await trx.deleteFrom('discovery_entity_words').where('entity_id', '=', id).execute()
 }
 
-const putSources = async (trx: SealedTrx, rows: readonly DiscoveryEntityRow[]): Promise<void> => {
-  const sources = rows.flatMap(({ id: entity_id, last_at, sources }) =>
-    listSources(sources).map(source => ({ entity_id, source, last_at })),
+const putSources = async (trx: SealedTrx, entities: readonly StoredEntity[]): Promise<void> => {
+  const sources = entities.flatMap(({ id: entity_id, lastAt, sources }) =>
+    listSources(sources).map(source => ({ entity_id, source, last_at: lastAt })),
   )
   for (const part of splitList(sources, AT_ONCE))
     await trx
@@ -38,7 +38,7 @@ const putSources = async (trx: SealedTrx, rows: readonly DiscoveryEntityRow[]): 
       .execute()
   const known = new Set(sources.map(({ entity_id, source }) => `${entity_id} ${source}`))
   const stored = await readInParts(
-    rows.map(({ id }) => id),
+    entities.map(({ id }) => id),
     part =>
       trx
         .selectFrom('discovery_entity_sources')
@@ -56,23 +56,23 @@ const putSources = async (trx: SealedTrx, rows: readonly DiscoveryEntityRow[]): 
 }
 
 /** Writes only what differs: the words of an entity hardly ever change. */
-const putWords = async (trx: SealedTrx, rows: readonly DiscoveryEntityRow[]): Promise<void> => {
+const putWords = async (trx: SealedTrx, entities: readonly StoredEntity[]): Promise<void> => {
   const stored = await readInParts(
-    rows.map(({ id }) => id),
+    entities.map(({ id }) => id),
     part =>
       trx.selectFrom('discovery_entity_words').selectAll().where('entity_id', 'in', part).execute(),
   )
   const storedOf = Map.groupBy(stored, ({ entity_id }) => entity_id)
   const added: { entity_id: string; word: string }[] = []
-  for (const row of rows) {
-    const words = listEntityWords(row.type, JSON.parse(row.description_json))
-    const old = new Set(storedOf.get(row.id)?.map(({ word }) => word))
-    for (const word of words) if (!old.has(word)) added.push({ entity_id: row.id, word })
+  for (const { id, type, description } of entities) {
+    const words = listEntityWords(type, description)
+    const old = new Set(storedOf.get(id)?.map(({ word }) => word))
+    for (const word of words) if (!old.has(word)) added.push({ entity_id: id, word })
     const gone = [...old].filter(word => !words.has(word))
     if (gone.length > 0)
       await trx
         .deleteFrom('discovery_entity_words')
-        .where('entity_id', '=', row.id)
+        .where('entity_id', '=', id)
         .where('word', 'in', gone)
         .execute()
   }

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { DiscoveryEntityRow } from './discovery-entity.table.ts'
+import { discoveryEntityTable, type StoredEntity } from './discovery-entity.table.ts'
 import { listSources } from './entity-index.ts'
 import { readInParts } from './registry-rows.ts'
 
@@ -15,7 +15,7 @@ export interface EntityFilter {
 /** Place of an entity in the order of pages: newest sighting first, then by id. */
 export interface PagePlace {
   id: string
-  last_at: number
+  lastAt: number
 }
 
 /** One page, after a place, of the entities that have every one of the words. */
@@ -36,26 +36,26 @@ const MAX_FOUND = 2000
 export const readEntityPage = async (
   read: Reading,
   request: PageRequest,
-): Promise<DiscoveryEntityRow[]> => {
+): Promise<StoredEntity[]> => {
   const ids = await findIds(read, request.words)
   return ids === undefined ? readNewest(read, request) : readFound(read, ids, request)
 }
 
 /** True for an entity that the filter lets through. */
 export const matchesFilter = (
-  row: DiscoveryEntityRow,
+  entity: StoredEntity,
   { source, device_type, risk_level, is_present }: EntityFilter,
 ): boolean =>
-  (source === undefined || listSources(row.sources).includes(source)) &&
-  (device_type === undefined || row.type === device_type) &&
-  (risk_level === undefined || row.risk_level === risk_level) &&
-  (is_present === undefined || (row.is_present === 1) === is_present)
+  (source === undefined || listSources(entity.sources).includes(source)) &&
+  (device_type === undefined || entity.type === device_type) &&
+  (risk_level === undefined || entity.riskLevel === risk_level) &&
+  (is_present === undefined || entity.isPresent === is_present)
 
 /** Reads a page by walking an index in its order. */
-const readNewest = (
+const readNewest = async (
   read: Reading,
   { source, device_type, risk_level, is_present, words, after, limit }: PageRequest,
-): Promise<DiscoveryEntityRow[]> => {
+): Promise<StoredEntity[]> => {
   const [lastAt, id] =
     source === undefined
       ? [sql.ref<number>('e.last_at'), sql.ref<string>('e.id')]
@@ -77,14 +77,14 @@ const readNewest = (
   // the first condition bounds the index, which the second alone would not
   if (after !== undefined)
     query = query.where(
-      sql<boolean>`${lastAt} <= ${after.last_at} and (${lastAt} < ${after.last_at} or ${id} > ${after.id})`,
+      sql<boolean>`${lastAt} <= ${after.lastAt} and (${lastAt} < ${after.lastAt} or ${id} > ${after.id})`,
     )
   for (const word of words)
     query = query.where(
       sql<boolean>`exists (select 1 from discovery_entity_words as w
         where w.entity_id = ${id} and ${matchPrefix('w.word', word)})`,
     )
-  return query.execute()
+  return (await query.execute()).map(discoveryEntityTable.read)
 }
 
 /** Ids of the entities that have all words; undefined without words, and for too many entities. */
@@ -135,17 +135,18 @@ const readFound = async (
   read: Reading,
   ids: readonly string[],
   { after, limit, ...filter }: PageRequest,
-): Promise<DiscoveryEntityRow[]> => {
+): Promise<StoredEntity[]> => {
   const places = (await readPlaces(read, ids)).toSorted(compareToPlace)
   const first =
     after === undefined ? 0 : places.findIndex(place => compareToPlace(place, after) > 0)
-  const page: DiscoveryEntityRow[] = []
+  const page: StoredEntity[] = []
   for (let at = first; at >= 0 && at < places.length && page.length < limit; at += limit) {
     const part = places.slice(at, at + limit).map(({ id }) => id)
     const rows = await readInParts(part, some =>
       read.selectFrom('discovery_entities').selectAll().where('id', 'in', some).execute(),
     )
-    page.push(...rows.filter(row => matchesFilter(row, filter)).toSorted(compareToPlace))
+    const entities = rows.map(discoveryEntityTable.read)
+    page.push(...entities.filter(each => matchesFilter(each, filter)).toSorted(compareToPlace))
   }
   return page.slice(0, limit)
 }
@@ -154,11 +155,11 @@ const readPlaces = (read: Reading, ids: readonly string[]): Promise<PagePlace[]>
   readInParts(ids, part =>
     read
       .selectFrom('discovery_entity_sources')
-      .select(({ fn }) => ['entity_id as id', fn.max('last_at').as('last_at')])
+      .select(({ fn }) => ['entity_id as id', fn.max('last_at').as('lastAt')])
       .where('entity_id', 'in', part)
       .groupBy('entity_id')
       .execute(),
   )
 
 const compareToPlace = (a: PagePlace, b: PagePlace): number =>
-  b.last_at - a.last_at || (a.id < b.id ? -1 : Number(a.id > b.id))
+  b.lastAt - a.lastAt || (a.id < b.id ? -1 : Number(a.id > b.id))

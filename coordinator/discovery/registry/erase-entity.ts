@@ -6,6 +6,7 @@ import type { Events } from '../../kernel/events/bus.ts'
 import type { Ledger, Records, SealedTrx } from '../../kernel/store/store.ts'
 import type { ModuleObserver } from '../modules/module-observer.ts'
 import type { ModuleResults } from '../modules/module-results.ts'
+import { discoveryPinTable, pinnedTraces } from './discovery-pin.table.ts'
 import {
   eraseFromDeltas,
   eraseFromEvents,
@@ -100,13 +101,11 @@ const deletePins = async (
   ids: ReadonlySet<string>,
   traceIds: ReadonlySet<string>,
 ): Promise<void> => {
-  for (const { id, entity_id, body_json } of await trx
-    .selectFrom('discovery_pins')
-    .selectAll()
-    .execute()) {
-    const { traces = [], others = [] } = JSON.parse(body_json)
-    const isAbout = [...traces, ...others].some((trace: string) => traceIds.has(trace))
-    if (ids.has(entity_id) || isAbout)
-      await trx.deleteFrom('discovery_pins').where('id', '=', id).execute()
+  const rows = await trx.selectFrom('discovery_pins').selectAll().execute()
+  for (const pin of rows.map(discoveryPinTable.read)) {
+    const { traces, others } = pinnedTraces(pin)
+    const isAbout = [...traces, ...others].some(trace => traceIds.has(trace))
+    if (ids.has(pin.entityId) || isAbout)
+      await trx.deleteFrom('discovery_pins').where('id', '=', pin.id).execute()
   }
 }

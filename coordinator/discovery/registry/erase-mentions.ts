@@ -1,10 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
+import * as z from 'zod'
 import type { FactClaim } from '../../../discovery/registry/claim.ts'
 import type { EntityDescription } from '../../../discovery/registry/describe-entity.ts'
+import { json } from '../../kernel/store/columns.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { Delta } from './deltas.ts'
+import { DeltaBody, discoveryDeltaTable } from './discovery-delta.table.ts'
+import { discoveryEntityTable } from './discovery-entity.table.ts'
+import { discoveryTraceTable } from './discovery-trace.table.ts'
 import { indexEntities } from './entity-index.ts'
 import type { Mentions } from './mentions.ts'
 import { readEntities } from './registry-entities.ts'
@@ -57,19 +61,17 @@ const blankDeltas = async (
   rows: readonly { seq: number; body_json: string }[],
   mentions: Mentions,
 ): Promise<void> => {
-  for (const { seq, body_json } of rows) {
-    const body = JSON.parse(body_json)
+  for (const row of rows) {
+    const { seq, body } = discoveryDeltaTable.readSome(row)
     const next = blankDelta(body, mentions)
     if (isDeepStrictEqual(body, next)) continue
     await trx
       .updateTable('discovery_deltas')
-      .set({ body_json: JSON.stringify(next) })
+      .set(discoveryDeltaTable.writeSome({ body: next }))
       .where('seq', '=', seq)
       .execute()
   }
 }
-
-type DeltaBody = Pick<Delta, 'field' | 'before' | 'after' | 'other_id' | 'name'>
 
 /** Copies a delta of another entity without values that mention the erased one. */
 const blankDelta = <D extends DeltaBody>(delta: D, mentions: Mentions): D => {
@@ -91,11 +93,13 @@ export const eraseFromOthers = async (
   mentions: Mentions,
   isOwn: (entityId: string) => boolean,
 ): Promise<void> => {
+  const { claims_json } = discoveryTraceTable.columns
+  const { description_json } = discoveryEntityTable.columns
   const tables = [
-    ['discovery_traces', 'claims_json', 'entity_id'],
-    ['discovery_entities', 'description_json', 'id'],
+    ['discovery_traces', 'claims_json', claims_json, 'entity_id'],
+    ['discovery_entities', 'description_json', description_json, 'id'],
   ] as const
-  for (const [table, column, owner] of tables)
+  for (const [table, column, codec, owner] of tables)
     for (let after = ''; ; ) {
       const rows = await ledger.sealed.write(async trx => {
         const page = await trx
@@ -109,7 +113,7 @@ export const eraseFromOthers = async (
         const changed: string[] = []
         for (const { id, text, owner: entityId } of page) {
           if (isOwn(entityId)) continue
-          const known = JSON.parse(text)
+          const known = codec.read(text)
           const next = dropFrom(known, mentions)
           if (isDeepStrictEqual(known, next)) continue
           const change = { [column]: JSON.stringify(next) }
@@ -126,9 +130,9 @@ export const eraseFromOthers = async (
 }
 
 /** Drops mentions from claims or a description. Keys stay: they belong to the other entity too. */
-const dropFrom = (known: FactClaim[] | EntityDescription, mentions: Mentions): unknown => {
+const dropFrom = (known: readonly FactClaim[] | EntityDescription, mentions: Mentions): unknown => {
   const next = mentions.drop(known) as object
-  return Array.isArray(known) ? next : { ...next, keys: known.keys }
+  return 'fields' in known ? { ...next, keys: known.keys } : next
 }
 
 /**
@@ -180,7 +184,7 @@ const blankEvents = async (
   isOwn: (entityId: string) => boolean,
 ): Promise<void> => {
   for (const { seq, data_json } of rows) {
-    const data = JSON.parse(data_json)
+    const data = EVENT_DATA.read(data_json)
     const next = blankEvent(data, mentions, isOwn)
     if (isDeepStrictEqual(data, next)) continue
     await trx
@@ -191,12 +195,13 @@ const blankEvents = async (
   }
 }
 
-interface EventData {
-  deltas?: readonly (DeltaBody & { entity_id: string })[]
-}
+const EventData = z.looseObject({
+  deltas: z.array(DeltaBody.extend({ entity_id: z.string() }).loose()).optional(),
+})
+const EVENT_DATA = json(EventData)
 
 const blankEvent = (
-  data: EventData,
+  data: z.infer<typeof EventData>,
   mentions: Mentions,
   isOwn: (entityId: string) => boolean,
 ): unknown => {

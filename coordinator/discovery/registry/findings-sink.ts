@@ -1,7 +1,8 @@
 import type { ModuleRow } from '../../../shared/wire/findings.ts'
 
 /** How a run ended. `unavailable`: not possible on that machine; `failed`: it was cut off. */
-export type RunOutcome = 'complete' | 'unavailable' | 'failed'
+export const RUN_OUTCOMES = ['complete', 'unavailable', 'failed'] as const
+export type RunOutcome = (typeof RUN_OUTCOMES)[number]
 
 /** Rows of one run of a module, or of one part of it. */
 export interface RecordedRows {

@@ -1,4 +1,5 @@
 import type { Observation } from '../../../discovery/registry/observation.ts'
+import { cellSettingsTable } from '../../fleet/enrolment/cell-settings.table.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import { readInParts } from './registry-rows.ts'
 
@@ -14,7 +15,8 @@ export const placeObservations = async (
   const rows = await readInParts(cellIds, part =>
     trx.selectFrom('cell_settings').selectAll().where('cell_id', 'in', part).execute(),
   )
-  const sites = new Map(rows.map(row => [row.cell_id, JSON.parse(row.labels_json).site]))
+  const settings = rows.map(cellSettingsTable.read)
+  const sites = new Map(settings.map(({ cellId, labels }) => [cellId, labels.site]))
   return observations.map(observation => {
     const { cellId } = observation
     if (cellId === undefined) return observation

@@ -1,9 +1,16 @@
 import type { SightingFacts } from '../../../discovery/sighting.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { randomId } from '../../../shared/ids.ts'
+import { iso } from '../../../shared/time.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
+import {
+  discoveryPinTable,
+  pinnedTraces,
+  pinnedValues,
+  type StoredPin,
+} from './discovery-pin.table.ts'
 import { type ErasureParts, eraseEntity } from './erase-entity.ts'
 import { refreshEntities } from './registry-entities.ts'
 import { readTracesOf, type StoredTrace } from './registry-rows.ts'
@@ -12,7 +19,7 @@ import { StoredEvidence } from './stored-evidence.ts'
 /** A decision of an operator, as it is listed. */
 interface PinView {
   pin_id: string
-  kind: 'together' | 'apart' | 'values'
+  kind: StoredPin['kind']
   entity_id: string
   values: SightingFacts | null
   actor: string
@@ -60,15 +67,16 @@ export class RegistryAdmin {
   async unpin(pinId: string): Promise<void> {
     const { ledger, publish, now } = this.#parts
     await ledger.sealed.write(async trx => {
-      const pin = await trx
+      const row = await trx
         .deleteFrom('discovery_pins')
         .where('id', '=', pinId)
         .returningAll()
         .executeTakeFirst()
-      if (pin === undefined) throw new ShoalError('not_found', `no pin ${pinId}`)
+      if (row === undefined) throw new ShoalError('not_found', `no pin ${pinId}`)
+      const pin = discoveryPinTable.read(row)
       if (pin.kind === 'values')
-        return publish(trx, await refreshEntities(trx, createUntouched(pin.entity_id), now()))
-      const { traces = [], others = [] } = JSON.parse(pin.body_json)
+        return publish(trx, await refreshEntities(trx, createUntouched(pin.entityId), now()))
+      const { traces, others } = pinnedTraces(pin)
       return this.#regroup(trx, [...traces, ...others])
     })
   }
@@ -84,7 +92,7 @@ export class RegistryAdmin {
       await readOwn(trx, entityId)
       const known = trx.selectFrom('discovery_pins').selectAll().where('kind', '=', 'values')
       const old = await known.where('entity_id', '=', entityId).executeTakeFirst()
-      const all = { ...JSON.parse(old?.body_json ?? '{}'), ...values }
+      const all = { ...(old && pinnedValues(discoveryPinTable.read(old))), ...values }
       const kept = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null))
       const id = old?.id ?? `pin_${randomId()}`
       await trx.deleteFrom('discovery_pins').where('id', '=', id).execute()
@@ -102,22 +110,24 @@ export class RegistryAdmin {
   async listPins(limit: number): Promise<PinView[]> {
     const query = this.#parts.ledger.read.selectFrom('discovery_pins').selectAll()
     const rows = await query.orderBy('at', 'desc').orderBy('id').limit(limit).execute()
-    return rows.map(row => ({
-      pin_id: row.id,
-      kind: row.kind,
-      entity_id: row.entity_id,
-      values: row.kind === 'values' ? JSON.parse(row.body_json) : null,
-      actor: row.actor,
-      at: new Date(row.at).toISOString(),
+    return rows.map(discoveryPinTable.read).map(pin => ({
+      pin_id: pin.id,
+      kind: pin.kind,
+      entity_id: pin.entityId,
+      values: pin.kind === 'values' ? pinnedValues(pin) : null,
+      actor: pin.actor,
+      at: iso(pin.at),
     }))
   }
 
   #decide(
     entityId: string,
     actor: string,
-    plan: (
-      trx: SealedTrx,
-    ) => Promise<{ kind: 'together' | 'apart'; body: object; traces: readonly string[] }>,
+    plan: (trx: SealedTrx) => Promise<{
+      kind: 'together' | 'apart'
+      body: StoredPin['body']
+      traces: readonly string[]
+    }>,
   ): Promise<string> {
     return this.#parts.ledger.sealed.write(async trx => {
       const { kind, body, traces } = await plan(trx)
@@ -128,22 +138,12 @@ export class RegistryAdmin {
     })
   }
 
-  async #addPin(
-    trx: SealedTrx,
-    pin: { id: string; kind: PinView['kind']; entityId: string; body: object; actor: string },
-  ): Promise<void> {
+  async #addPin(trx: SealedTrx, pin: Omit<StoredPin, 'at'>): Promise<void> {
     if ((await countMatchingRows(trx.selectFrom('discovery_pins'))) >= MAX_PINS)
       throw new ShoalError('conflict', `${MAX_PINS} pins are kept; take some of them back first`)
     await trx
       .insertInto('discovery_pins')
-      .values({
-        id: pin.id,
-        kind: pin.kind,
-        entity_id: pin.entityId,
-        body_json: JSON.stringify(pin.body),
-        actor: pin.actor,
-        at: this.#parts.now(),
-      })
+      .values(discoveryPinTable.write({ ...pin, at: this.#parts.now() }))
       .execute()
   }
 

@@ -9,7 +9,8 @@ import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { listAbsent } from '../modules/scanners.ts'
 import { type DeltaDraft, listChanges } from './deltas.ts'
-import type { DiscoveryEntityRow } from './discovery-entity.table.ts'
+import { discoveryEntityTable, type StoredEntity } from './discovery-entity.table.ts'
+import { discoveryPinTable, pinnedValues } from './discovery-pin.table.ts'
 import { indexEntities, unindexEntity } from './entity-index.ts'
 import { readInParts, readTracesOf, type StoredTrace } from './registry-rows.ts'
 
@@ -31,19 +32,19 @@ export const refreshEntities = async (
   const traces = Map.groupBy(await readTracesOf(trx, ids), ({ entityId }) => entityId as string)
   const pinned = await readPinnedValues(trx, ids)
   const deltas: DeltaDraft[] = []
-  const rows: DiscoveryEntityRow[] = []
+  const stored: StoredEntity[] = []
   for (const id of ids) {
     const [old, own] = [before.get(id), traces.get(id)]
     if (own === undefined) {
       if (old !== undefined) deltas.push(await removeMerged(trx, old, moves))
       continue
     }
-    const next = rowOf(id, own, { old, isSeen: seen.has(id), pinned: pinned.get(id) ?? {}, now })
-    deltas.push(...compareRows(old, next, moves))
+    const next = toEntity(id, own, { old, isSeen: seen.has(id), pinned: pinned.get(id) ?? {}, now })
+    deltas.push(...compareEntities(old, next, moves))
     await putEntity(trx, next)
-    rows.push(next)
+    stored.push(next)
   }
-  await indexEntities(trx, rows)
+  await indexEntities(trx, stored)
   return deltas
 }
 
@@ -51,14 +52,14 @@ export const refreshEntities = async (
 export const markAbsent = async (trx: SealedTrx, ids: readonly string[]): Promise<DeltaDraft[]> => {
   const absent = await listAbsent(trx, [...new Set(ids)])
   const deltas: DeltaDraft[] = []
-  for (const row of (await readEntities(trx, absent)).values()) {
-    if (row.is_present === 0) continue
+  for (const { id, type, isPresent, description } of (await readEntities(trx, absent)).values()) {
+    if (!isPresent) continue
     await trx
       .updateTable('discovery_entities')
-      .set({ is_present: 0 })
-      .where('id', '=', row.id)
+      .set(discoveryEntityTable.writeSome({ isPresent: false }))
+      .where('id', '=', id)
       .execute()
-    deltas.push({ ...draftOf(row.id, describe(row)), kind: 'disappeared', before: row.type })
+    deltas.push({ ...draftOf(id, description), kind: 'disappeared', before: type })
   }
   return deltas
 }
@@ -66,15 +67,12 @@ export const markAbsent = async (trx: SealedTrx, ids: readonly string[]): Promis
 export const readEntities = async (
   db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
   ids: Iterable<string>,
-): Promise<Map<string, DiscoveryEntityRow>> => {
+): Promise<Map<string, StoredEntity>> => {
   const rows = await readInParts(ids, part =>
     db.selectFrom('discovery_entities').selectAll().where('id', 'in', part).execute(),
   )
-  return new Map(rows.map(row => [row.id, row]))
+  return new Map(rows.map(row => [row.id, discoveryEntityTable.read(row)]))
 }
-
-export const describe = (row: DiscoveryEntityRow): EntityDescription =>
-  JSON.parse(row.description_json)
 
 /** Name for people: what the thing calls itself, else its address. */
 export const nameOf = ({ fields, keys }: EntityDescription): string | null => {
@@ -96,10 +94,10 @@ const readPinnedValues = async (
       .where('entity_id', 'in', part)
       .execute(),
   )
-  return new Map(rows.map(row => [row.entity_id, JSON.parse(row.body_json) as SightingFacts]))
+  return new Map(rows.map(discoveryPinTable.read).map(pin => [pin.entityId, pinnedValues(pin)]))
 }
 
-const rowOf = (
+const toEntity = (
   id: string,
   traces: readonly StoredTrace[],
   {
@@ -107,8 +105,8 @@ const rowOf = (
     isSeen,
     pinned,
     now,
-  }: { old: DiscoveryEntityRow | undefined; isSeen: boolean; pinned: SightingFacts; now: number },
-): DiscoveryEntityRow => {
+  }: { old: StoredEntity | undefined; isSeen: boolean; pinned: SightingFacts; now: number },
+): StoredEntity => {
   const firstAt = Math.min(...traces.map(({ bornAt }) => bornAt))
   const lastAt = Math.max(...traces.map(each => each.lastAt))
   const claims = traces.flatMap(trace => trace.claims)
@@ -118,16 +116,16 @@ const rowOf = (
   return {
     id,
     type: description.types[0].type,
-    risk_level: description.risk.level,
-    risk_points: description.risk.points,
+    riskLevel: description.risk.level,
+    riskPoints: description.risk.points,
     sources: ` ${modules.join(' ')} `,
-    is_new: description.risk.reasons.some(({ id }) => id === 'new_device') ? 1 : 0,
-    is_present: isSeen || old === undefined ? 1 : old.is_present,
-    first_at: firstAt,
-    last_at: lastAt,
+    isNew: description.risk.reasons.some(({ id }) => id === 'new_device'),
+    isPresent: isSeen || old === undefined || old.isPresent,
+    firstAt,
+    lastAt,
     holder: findHolder(traces),
-    keep_rank: keepRankOf(keys, lastAt > firstAt),
-    description_json: JSON.stringify(description),
+    keepRank: keepRankOf(keys, lastAt > firstAt),
+    description,
   }
 }
 
@@ -143,35 +141,32 @@ const keepRankOf = (keys: readonly SightingKey[], isSeenAgain: boolean): number 
   return (isStrong ? 2 : 0) + (isSeenAgain ? 1 : 0)
 }
 
-const compareRows = (
-  old: DiscoveryEntityRow | undefined,
-  next: DiscoveryEntityRow,
+const compareEntities = (
+  old: StoredEntity | undefined,
+  next: StoredEntity,
   moves: readonly Move[],
 ): DeltaDraft[] => {
-  const description = describe(next)
-  const base = draftOf(next.id, description)
+  const base = draftOf(next.id, next.description)
   if (old === undefined) {
     const from = moves.find(({ to, from }) => to === next.id && from !== undefined)?.from
     if (from !== undefined) return [{ ...base, kind: 'split', other_id: from }]
     return [{ ...base, kind: 'appeared', after: next.type }]
   }
   const again: DeltaDraft[] =
-    old.is_present === 0 && next.is_present === 1
-      ? [{ ...base, kind: 'appeared', after: next.type }]
-      : []
-  const changes = listChanges(describe(old), description)
+    !old.isPresent && next.isPresent ? [{ ...base, kind: 'appeared', after: next.type }] : []
+  const changes = listChanges(old.description, next.description)
   return [...again, ...changes.map(change => ({ ...base, ...change, kind: 'changed' as const }))]
 }
 
 const removeMerged = async (
   trx: SealedTrx,
-  old: DiscoveryEntityRow,
+  old: StoredEntity,
   moves: readonly Move[],
 ): Promise<DeltaDraft> => {
   await deleteEntity(trx, old.id)
   const into = moves.find(({ from }) => from === old.id)?.to ?? null
   const kind = into === null ? 'erased' : 'merged'
-  return { ...draftOf(old.id, describe(old)), kind, other_id: into }
+  return { ...draftOf(old.id, old.description), kind, other_id: into }
 }
 
 /** Deletes an entity with everything by which it is found; its traces stay. */
@@ -190,8 +185,8 @@ const draftOf = (entity_id: string, description: EntityDescription): Omit<DeltaD
   name: nameOf(description),
 })
 
-const putEntity = async (trx: SealedTrx, row: DiscoveryEntityRow): Promise<void> => {
-  const { id, ...values } = row
+const putEntity = async (trx: SealedTrx, entity: StoredEntity): Promise<void> => {
+  const { id, ...values } = discoveryEntityTable.write(entity)
   await trx
     .insertInto('discovery_entities')
     .values({ id, ...values })

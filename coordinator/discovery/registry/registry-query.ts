@@ -1,14 +1,16 @@
 import { type Kysely, sql } from 'kysely'
 import { confidenceOf } from '../../../discovery/registry/source-weights.ts'
+import { iso } from '../../../shared/time.ts'
 import { countAll } from '../../kernel/store/count.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import { DELTA_KINDS, type Delta } from './deltas.ts'
-import type { DiscoveryDeltaRow } from './discovery-delta.table.ts'
-import type { DiscoveryEntityRow } from './discovery-entity.table.ts'
+import { discoveryScannerTable } from '../modules/discovery-scanner.table.ts'
+import { type Delta, readDelta } from './deltas.ts'
+import { DELTA_KINDS } from './discovery-delta.table.ts'
+import { discoveryEntityTable, type StoredEntity } from './discovery-entity.table.ts'
 import { type EntityFilter, matchesFilter, type PagePlace, readEntityPage } from './entity-page.ts'
 import { listQueryWords } from './entity-words.ts'
 import { type KeyAlarmView, readAlarms } from './key-alarms.ts'
-import { describe, nameOf, readEntities } from './registry-entities.ts'
+import { nameOf, readEntities } from './registry-entities.ts'
 import { readTraces } from './registry-rows.ts'
 
 interface EntityPage extends EntityFilter {
@@ -43,14 +45,14 @@ export class RegistryQuery {
     ...page
   }: EntityPage): Promise<{ entities: EntityView[]; next: string | null }> {
     const words = listQueryWords(text ?? '')
-    const rows =
+    const found =
       text !== undefined && words.length === 0
         ? []
         : await readEntityPage(this.#read, { ...page, words, after: placeOf(after) })
-    const last = rows.length === page.limit ? rows.at(-1) : undefined
+    const last = found.length === page.limit ? found.at(-1) : undefined
     return {
-      entities: await this.#viewAll(rows),
-      next: last === undefined ? null : `${last.last_at}:${last.id}`,
+      entities: await this.#viewAll(found),
+      next: last === undefined ? null : `${last.lastAt}:${last.id}`,
     }
   }
 
@@ -67,7 +69,8 @@ export class RegistryQuery {
         .orderBy('id')
         .limit(PART_ROWS)
         .execute()
-      const entities = await this.#viewAll(rows.filter(row => matchesFilter(row, filter)))
+      const stored = rows.map(discoveryEntityTable.read)
+      const entities = await this.#viewAll(stored.filter(entity => matchesFilter(entity, filter)))
       yield { entities, bytes: rows.reduce((sum, row) => sum + row.description_json.length, 0) }
       if (rows.length < PART_ROWS) return
       last = rows.at(-1)?.id ?? ''
@@ -76,8 +79,8 @@ export class RegistryQuery {
 
   /** One entity; an id that was merged into another finds that one. */
   async find(id: string): Promise<EntityView | undefined> {
-    const row = (await readEntities(this.#read, [id])).get(id) ?? (await this.#findMerged(id))
-    return row && (await this.#viewAll([row]))[0]
+    const found = (await readEntities(this.#read, [id])).get(id) ?? (await this.#findMerged(id))
+    return found && (await this.#viewAll([found]))[0]
   }
 
   /** Keys that several things carry, the newest alarms first. */
@@ -95,7 +98,7 @@ export class RegistryQuery {
       .orderBy('seq')
       .limit(limit)
       .execute()
-    return rows.map(deltaOf)
+    return rows.map(readDelta)
   }
 
   /** Number of the first delta since a time: numbers grow with time, so that it bounds a page. */
@@ -156,18 +159,19 @@ export class RegistryQuery {
   /** Scanners that have completed a run, the newest first. */
   async listScanners(limit: number) {
     const query = this.#read.selectFrom('discovery_scanners').selectAll()
-    return query.where('runs', '>', 0).orderBy('at', 'desc').limit(limit).execute()
+    const rows = await query.where('runs', '>', 0).orderBy('at', 'desc').limit(limit).execute()
+    return rows.map(discoveryScannerTable.read)
   }
 
-  async #viewAll(rows: readonly DiscoveryEntityRow[]): Promise<EntityView[]> {
+  async #viewAll(entities: readonly StoredEntity[]): Promise<EntityView[]> {
     const now = this.#now()
-    const entityIds = rows.map(({ id }) => id)
+    const entityIds = entities.map(({ id }) => id)
     const alarms = await readAlarms(this.#read, { entityIds, limit: MAX_ALARMS })
-    return rows.map(row => viewOf(row, alarms, now))
+    return entities.map(entity => viewOf(entity, alarms, now))
   }
 
   /** The trace that founded the entity says where it went. */
-  async #findMerged(id: string): Promise<DiscoveryEntityRow | undefined> {
+  async #findMerged(id: string): Promise<StoredEntity | undefined> {
     const [trace] = await readTraces(this.#read, [id.replace(/^ent_/, '')])
     if (trace?.entityId === undefined) return undefined
     return (await readEntities(this.#read, [trace.entityId])).get(trace.entityId)
@@ -177,37 +181,31 @@ export class RegistryQuery {
 const placeOf = (text: string | undefined): PagePlace | undefined => {
   if (text === undefined) return undefined
   const at = text.indexOf(':')
-  return { last_at: Number(text.slice(0, at)), id: text.slice(at + 1) }
+  return { lastAt: Number(text.slice(0, at)), id: text.slice(at + 1) }
 }
 
-const viewOf = (row: DiscoveryEntityRow, alarms: readonly KeyAlarmView[], now: number) => {
-  const description = describe(row)
+const viewOf = (entity: StoredEntity, alarms: readonly KeyAlarmView[], now: number) => {
+  const { description } = entity
   const sources = description.sources.map(({ module, at, ttl_s }) => ({
     module,
     at: Date.parse(at),
     ttl_s: ttl_s ?? undefined,
   }))
   return {
-    entity_id: row.id,
+    entity_id: entity.id,
     name: nameOf(description),
-    device_type: row.type,
-    risk_level: row.risk_level,
+    device_type: entity.type,
+    risk_level: entity.riskLevel,
     confidence: confidenceOf(sources, now),
-    is_present: row.is_present === 1,
+    is_present: entity.isPresent,
     // it is recorded after it was seen
-    first_seen: new Date(Math.min(row.first_at, row.last_at)).toISOString(),
-    last_seen: new Date(row.last_at).toISOString(),
+    first_seen: iso(Math.min(entity.firstAt, entity.lastAt)),
+    last_seen: iso(entity.lastAt),
     types: description.types,
     risk: description.risk,
     keys: description.keys,
     sources: description.sources,
-    key_alarms: alarms.filter(({ entity_ids }) => entity_ids.includes(row.id)),
+    key_alarms: alarms.filter(({ entity_ids }) => entity_ids.includes(entity.id)),
     fields: description.fields as Record<string, unknown>,
   }
 }
-
-const deltaOf = ({ body_json, kind, ...row }: DiscoveryDeltaRow): Delta => ({
-  ...JSON.parse(body_json),
-  ...row,
-  kind: kind as Delta['kind'],
-})

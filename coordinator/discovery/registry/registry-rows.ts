@@ -7,7 +7,9 @@ import type { Trace } from '../../../discovery/registry/trace.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import type { DiscoveryTraceRow } from './discovery-trace.table.ts'
+import { discoveryLinkTable } from './discovery-link.table.ts'
+import { discoveryPinTable, pinnedTraces } from './discovery-pin.table.ts'
+import { discoveryTraceTable } from './discovery-trace.table.ts'
 
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
@@ -35,7 +37,7 @@ export const readTraces = async (db: Reading, ids: Iterable<string>): Promise<St
     await readInParts(ids, part =>
       db.selectFrom('discovery_traces').selectAll().where('id', 'in', part).execute(),
     )
-  ).map(traceOfRow)
+  ).map(discoveryTraceTable.read)
 
 export const readTracesOf = async (
   db: Reading,
@@ -45,7 +47,7 @@ export const readTracesOf = async (
     await readInParts(entityIds, part =>
       db.selectFrom('discovery_traces').selectAll().where('entity_id', 'in', part).execute(),
     )
-  ).map(traceOfRow)
+  ).map(discoveryTraceTable.read)
 
 /**
  * Ids of the traces that have one of the names: of each name those that were seen last. Ends when it
@@ -113,7 +115,8 @@ export const readLinks = async (
       .selectFrom('discovery_links')
       .selectAll()
       .where(row => row.or([row('a', 'in', part), row('b', 'in', part)]))
-    links.push(...(await query.limit(limit - links.length).execute()))
+    const rows = await query.limit(limit - links.length).execute()
+    links.push(...rows.map(discoveryLinkTable.read))
   }
   return links
 }
@@ -121,11 +124,17 @@ export const readLinks = async (
 export const readIdentityPins = async (db: Reading): Promise<IdentityPin[]> => {
   const query = db.selectFrom('discovery_pins').selectAll().where('kind', '!=', 'values')
   const rows = await query.orderBy('id').execute()
-  return rows.map(({ id, kind, body_json }) => ({ ...JSON.parse(body_json), id, kind }))
+  return rows.map(discoveryPinTable.read).map(pin => {
+    const { traces, others } = pinnedTraces(pin)
+    return pin.kind === 'apart'
+      ? { id: pin.id, kind: 'apart', traces, others }
+      : { id: pin.id, kind: 'together', traces }
+  })
 }
 
 export const putTrace = async (trx: SealedTrx, trace: StoredTrace): Promise<void> => {
-  const { id, ...values } = rowOfTrace(trace)
+  const entityId = trace.entityId ?? trace.foundedId
+  const { id, ...values } = discoveryTraceTable.write({ ...trace, entityId })
   await trx
     .insertInto('discovery_traces')
     .values({ id, ...values })
@@ -144,7 +153,7 @@ export const putTraceNames = async (trx: SealedTrx, trace: Trace): Promise<void>
 }
 
 export const putLink = async (trx: SealedTrx, link: Link): Promise<void> => {
-  const { a, b, ...values } = link
+  const { a, b, ...values } = discoveryLinkTable.write(link)
   await trx
     .insertInto('discovery_links')
     .values({ a, b, ...values })
@@ -162,33 +171,3 @@ export const deleteTraces = async (trx: SealedTrx, ids: readonly string[]): Prom
   await trx.deleteFrom('discovery_links').where('b', 'in', ids).execute()
   await trx.deleteFrom('discovery_traces').where('id', 'in', ids).execute()
 }
-
-const rowOfTrace = (trace: StoredTrace): DiscoveryTraceRow => ({
-  id: trace.id,
-  entity_id: trace.entityId ?? trace.foundedId,
-  founded_id: trace.foundedId,
-  site: trace.site,
-  keys_json: JSON.stringify(trace.keys),
-  hostnames_json: JSON.stringify(trace.hostnames),
-  spans_json: JSON.stringify(trace.spans),
-  claims_json: JSON.stringify(trace.claims),
-  born_at: trace.bornAt,
-  last_at: trace.lastAt,
-  born_by: trace.bornBy,
-  is_shared: trace.isShared ? 1 : 0,
-})
-
-const traceOfRow = (row: DiscoveryTraceRow): StoredTrace => ({
-  id: row.id,
-  bornBy: row.born_by,
-  entityId: row.entity_id,
-  foundedId: row.founded_id,
-  site: row.site,
-  keys: JSON.parse(row.keys_json),
-  hostnames: JSON.parse(row.hostnames_json),
-  spans: JSON.parse(row.spans_json),
-  claims: JSON.parse(row.claims_json),
-  bornAt: row.born_at,
-  lastAt: row.last_at,
-  isShared: row.is_shared === 1,
-})

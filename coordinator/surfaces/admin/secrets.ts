@@ -6,6 +6,7 @@ import { discardSecrets } from '../../kernel/secrets/discard.ts'
 import { addSealingKey, readSealingKeys, sealingKeyPath } from '../../kernel/secrets/key-file.ts'
 import type { OpenedSecrets } from '../../kernel/secrets/open-secrets.ts'
 import { rotateSealingKey } from '../../kernel/secrets/rotate.ts'
+import { secretTable } from '../../kernel/secrets/secret.table.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { OnStore, RunAlone } from './on-store.ts'
 
@@ -79,11 +80,11 @@ export const addSecretCommands = (group: Command, parts: SecretCommandParts): vo
 
 const listSecrets = async ({ ledger }: Store, keyIds: readonly string[]) => {
   const rows = await ledger.read.selectFrom('secrets').selectAll().orderBy('name').execute()
-  return rows.map(({ name, key_id, version, changed_at }) => ({
+  return rows.map(secretTable.read).map(({ name, keyId, version, changedAt }) => ({
     name,
-    sealing_key: key_id,
-    opens_here: keyIds.includes(key_id),
+    sealing_key: keyId,
+    opens_here: keyIds.includes(keyId),
     version,
-    changed_at: iso(changed_at),
+    changed_at: iso(changedAt),
   }))
 }

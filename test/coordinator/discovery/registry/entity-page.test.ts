@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import type { DiscoveryEntityRow } from '../../../../coordinator/discovery/registry/discovery-entity.table.ts'
+import {
+  discoveryEntityTable,
+  type StoredEntity,
+} from '../../../../coordinator/discovery/registry/discovery-entity.table.ts'
 import {
   indexEntities,
   unindexEntity,
@@ -17,33 +20,44 @@ import {
 } from '../../../../coordinator/discovery/registry/entity-words.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
 
-const field = (value: unknown) => ({ value })
+const describe = (fields: Record<string, unknown>): StoredEntity['description'] => ({
+  fields: Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      { value, source: 'x', cell_id: null, at: '', confidence: 1, conflicts: [] },
+    ]),
+  ),
+  keys: [],
+  types: [{ type: 'unknown', confidence: 0, evidence: [] }],
+  risk: { level: 'none', points: 0, reasons: [] },
+  sources: [],
+})
 
 /** More than a search collects have the word `lan`; three at a time were seen at once. */
 const COUNT = 2100
-const ROWS = Array.from({ length: COUNT }, (_, n): DiscoveryEntityRow => {
+const ENTITIES = Array.from({ length: COUNT }, (_, n): StoredEntity => {
   const name = `${['Printer', 'lamp', 'hub'][n % 3]}-${n}.lan`
   return {
     id: `ent_${(n * 7919) % COUNT}`,
     type: ['printer', 'light', 'unknown'][n % 3] as string,
-    risk_level: n % 50 === 0 ? 'high' : 'low',
-    risk_points: 0,
+    riskLevel: n % 50 === 0 ? 'high' : 'low',
+    riskPoints: 0,
     holder: '',
-    keep_rank: 0,
+    keepRank: 0,
     sources: n % 5 === 0 ? ' mdns-scan network-map ' : ' network-map ',
-    is_new: 0,
-    is_present: n % 40 === 0 ? 0 : 1,
-    first_at: 0,
-    last_at: Math.floor(n / 3),
-    description_json: JSON.stringify({ keys: [], fields: { name: field(name) } }),
+    isNew: false,
+    isPresent: n % 40 !== 0,
+    firstAt: 0,
+    lastAt: Math.floor(n / 3),
+    description: describe({ name }),
   }
 })
 
-const byPlace = (a: DiscoveryEntityRow, b: DiscoveryEntityRow): number =>
-  b.last_at - a.last_at || (a.id < b.id ? -1 : 1)
+const byPlace = (a: StoredEntity, b: StoredEntity): number =>
+  b.lastAt - a.lastAt || (a.id < b.id ? -1 : 1)
 
-const hasWords = (row: DiscoveryEntityRow, words: readonly string[]): boolean => {
-  const own = [...listEntityWords(row.type, JSON.parse(row.description_json))]
+const hasWords = (entity: StoredEntity, words: readonly string[]): boolean => {
+  const own = [...listEntityWords(entity.type, entity.description)]
   return words.every(word => own.some(each => each.startsWith(word)))
 }
 
@@ -53,14 +67,14 @@ t.test('pages of entities', async t => {
     for (let at = 0; at < COUNT; at += 300)
       await trx
         .insertInto('discovery_entities')
-        .values(ROWS.slice(at, at + 300))
+        .values(ENTITIES.slice(at, at + 300).map(discoveryEntityTable.write))
         .execute()
-    await indexEntities(trx, ROWS)
+    await indexEntities(trx, ENTITIES)
   })
   const list = async (filter: EntityFilter, text = '', limit = 90): Promise<string[]> => {
     const ids: string[] = []
     const words = listQueryWords(text)
-    for (let after: DiscoveryEntityRow | undefined; ; ) {
+    for (let after: StoredEntity | undefined; ; ) {
       const rows = await readEntityPage(ledger.read, { ...filter, words, after, limit })
       ids.push(...rows.map(({ id }) => id))
       if (rows.length < limit) return ids
@@ -83,7 +97,7 @@ t.test('pages of entities', async t => {
   for (const [filter, text = ''] of filters)
     await t.test(`${JSON.stringify(filter)} ${text} joins to all that match`, async t => {
       const words = listQueryWords(text)
-      const all = ROWS.filter(row => matchesFilter(row, filter) && hasWords(row, words))
+      const all = ENTITIES.filter(each => matchesFilter(each, filter) && hasWords(each, words))
       t.strictSame(
         await list(filter, text),
         all.toSorted(byPlace).map(({ id }) => id),
@@ -91,28 +105,30 @@ t.test('pages of entities', async t => {
     })
 
   await t.test('an entity is found by its new words and not by its old ones', async t => {
-    const row = ROWS[5] as DiscoveryEntityRow
-    const description_json = JSON.stringify({ keys: [], fields: { name: field('Étagère') } })
-    const moved = { ...row, sources: ' snmp-discover ', description_json }
+    const entity = ENTITIES[5] as StoredEntity
+    const description = describe({ name: 'Étagère' })
+    const moved = { ...entity, sources: ' snmp-discover ', description }
     await ledger.sealed.write(trx => indexEntities(trx, [moved]))
-    t.strictSame(await list({}, 'étag'), [row.id])
+    t.strictSame(await list({}, 'étag'), [entity.id])
     t.strictSame(await list({}, 'hub-5.lan'), [])
-    t.strictSame(await list({ source: 'snmp-discover' }), [row.id])
-    t.notOk((await list({ source: 'network-map' })).includes(row.id))
-    await ledger.sealed.write(trx => unindexEntity(trx, row.id))
+    t.strictSame(await list({ source: 'snmp-discover' }), [entity.id])
+    t.notOk((await list({ source: 'network-map' })).includes(entity.id))
+    await ledger.sealed.write(trx => unindexEntity(trx, entity.id))
     t.strictSame(await list({}, 'étag'), [])
   })
 })
 
 t.test('an entity with any name is stored, again too, and found by the name', async t => {
   const { ledger } = await temporaryStore(t)
-  const [entity] = ROWS as [DiscoveryEntityRow]
-  await ledger.sealed.write(trx => trx.insertInto('discovery_entities').values(entity).execute())
+  const [entity] = ENTITIES as [StoredEntity]
+  await ledger.sealed.write(trx =>
+    trx.insertInto('discovery_entities').values(discoveryEntityTable.write(entity)).execute(),
+  )
   const read = (text: string) =>
     readEntityPage(ledger.read, { words: listQueryWords(text), after: undefined, limit: 5 })
   const store = (names: string[]) => {
-    const description_json = JSON.stringify({ keys: [], fields: { models: field(names) } })
-    return ledger.sealed.write(trx => indexEntities(trx, [{ ...entity, description_json }]))
+    const description = describe({ models: names })
+    return ledger.sealed.write(trx => indexEntities(trx, [{ ...entity, description }]))
   }
   const long = 'x'.repeat(63)
   const pieces = ['a', '\0', '\ud83d', '\udc00', '😀', '🤖', '\u{10ffff}', long, ' ', '.']

@@ -36,8 +36,8 @@ export default defineOperation({
       device_types: await registry.countBy('type'),
       risk_levels: await registry.countBy('risk_level'),
       series: await registry.countByHour(end - hours * HOUR_MS, end),
-      scanners: scanners.map(({ cell_id, module, runs, at }) => ({
-        cell_id,
+      scanners: scanners.map(({ cellId, module, runs, at }) => ({
+        cell_id: cellId,
         module,
         runs,
         at: new Date(at).toISOString(),

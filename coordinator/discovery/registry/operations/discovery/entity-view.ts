@@ -2,7 +2,8 @@ import * as z from 'zod'
 import { createChoice } from '../../../../../discovery/fields/choice.ts'
 import { RISK_LEVELS } from '../../../../../discovery/registry/judge-risk.ts'
 import { ENTITY_TYPES } from '../../../../../discovery/registry/type-rules.ts'
-import { DELTA_KINDS, type Delta } from '../../deltas.ts'
+import type { Delta } from '../../deltas.ts'
+import { DELTA_KINDS } from '../../discovery-delta.table.ts'
 
 export const EntityId = z.string().max(64).describe('Id of an entity: `ent_…`.')
 
