@@ -6,7 +6,8 @@
  *   npm run bench -- scan [--rounds 5] [--cpu-prof FOLDER]
  */
 import { parseArgs } from 'node:util'
-import { COMMON_PORTS, FLEET_PORTS } from '../discovery/net/port-sets.ts'
+import { FLEET_PORTS } from '../discovery/net/port-sets.ts'
+import { COMMON_PORTS } from '../test/support/common-ports.ts'
 import {
   BED_NETWORK,
   BED_NETWORK_6,

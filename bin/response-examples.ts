@@ -3,7 +3,7 @@ import type { Operation } from '../coordinator/kernel/declaration/operation.ts'
 import type { ExampleAnswer } from './worked-example.ts'
 
 /** Response of one operation, as the API document shows it. */
-export interface ResponseExample {
+interface ResponseExample {
   status: number
   /** Media type without parameters. */
   type: string
@@ -11,7 +11,7 @@ export interface ResponseExample {
   value: unknown
 }
 
-export type ResponseExamples = Readonly<Record<string, ResponseExample>>
+type ResponseExamples = Readonly<Record<string, ResponseExample>>
 
 /** The file of the examples: one line for each operation, as the coordinator reads it. */
 export const formatResponseExamples = (examples: ResponseExamples): string =>

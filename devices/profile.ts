@@ -37,7 +37,7 @@ export interface Position {
 }
 
 /** Checks that a motion may waive; those of place and separation are none of them. */
-export type WaivableCheck = 'battery_percent' | 'battery_volts'
+type WaivableCheck = 'battery_percent' | 'battery_volts'
 
 /** Motion of a plan, for the checks; part of its bounds as `motion`. */
 export interface PlannedMotion {

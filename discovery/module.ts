@@ -40,7 +40,7 @@ interface ModuleFacts<I extends z.ZodObject> {
 }
 
 /** How a module runs by itself, where the operator has switched that on. */
-export interface AutoRun {
+interface AutoRun {
   everySeconds: number
   /** True for a module that sends nothing to other machines; it runs without a scope. */
   isPassive: boolean

@@ -25,7 +25,7 @@ export const KEY_KINDS = {
   name: 'weak',
 } as const satisfies Record<string, KeyStrength>
 
-export type KeyStrength = 'strong' | 'medium' | 'weak'
+type KeyStrength = 'strong' | 'medium' | 'weak'
 export type KeyKind = keyof typeof KEY_KINDS
 
 const KINDS = Object.keys(KEY_KINDS) as [KeyKind, ...KeyKind[]]

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 
 /** Questions to the person at this terminal. */
-export interface LinePrompt {
+interface LinePrompt {
   /** The typed line; undefined after Ctrl-C, Ctrl-D or the end of the input: nothing is submitted. */
   ask: (question: string) => Promise<string | undefined>
   /** Aborts when the person leaves. */

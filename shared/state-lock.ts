@@ -9,7 +9,7 @@ import { tryFlock } from './folder-flock.ts'
 
 const NAME = 'lock'
 
-export interface StateLockOptions {
+interface StateLockOptions {
   /** Runs when the lock file is gone, and when another process has taken its place. */
   onLost?: (message: string) => void
   /** Interval of the look at the lock file, milliseconds. */

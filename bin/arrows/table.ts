@@ -1,5 +1,5 @@
 /** Imports that a folder of the tree must not have. `why` is shown with a refused import. */
-export interface Rule {
+interface Rule {
   /** Folder that the rule governs; the longest that contains a file decides. */
   folder: string
   /** Folders, files and packages from which nothing in `folder` is imported. */

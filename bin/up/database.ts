@@ -8,7 +8,7 @@ import type { LaunchScreen } from './screen.ts'
 import { coordinatorFolder, logFolder } from './state.ts'
 
 /** Place where the coordinators of one launcher keep everything. */
-export interface LaunchDatabase {
+interface LaunchDatabase {
   place: StorePlace
   /** Flags of a coordinator that name the place; none for SQLite. */
   flags: string[]

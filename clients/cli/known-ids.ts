@@ -10,7 +10,7 @@ export interface KnownObject {
   name: string | undefined
 }
 
-export interface KnownList {
+interface KnownList {
   objects: KnownObject[]
   /** False where the coordinator has more rows than were read. */
   isWhole: boolean

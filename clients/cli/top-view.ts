@@ -40,7 +40,7 @@ export interface TopData {
   alerts: AlertList
 }
 
-export interface ScreenSize {
+interface ScreenSize {
   columns: number
   rows: number
   colour: boolean

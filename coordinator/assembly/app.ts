@@ -50,7 +50,6 @@ import { metricRoutes } from '../surfaces/http/metric-routes.ts'
 import { modelRoutes } from '../surfaces/http/models.ts'
 import { ollamaAnswerRoutes } from '../surfaces/http/ollama/answer-routes.ts'
 import { ollamaModelRoutes } from '../surfaces/http/ollama/model-routes.ts'
-import { createServer } from '../surfaces/http/open.ts'
 import { openApiRoute } from '../surfaces/http/openapi-route.ts'
 import { operationRoutes } from '../surfaces/http/operation-routes.ts'
 import { collectRoutes } from '../surfaces/http/route-docs.ts'
@@ -126,13 +125,6 @@ const collectRegistered = ({
     ...(a2a === undefined ? [] : A2A_PARTS),
   ]),
 })
-
-/** The HTTP server with every route, not listening yet. */
-export const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
-  const app = createServer(parts)
-  await addRoutes(app, parts)
-  return app
-}
 
 const addInferenceRoutes = (
   app: FastifyInstance,

@@ -12,7 +12,7 @@ import { createHostResolver } from './resolve-host.ts'
 import { openStopFile } from './rest/stop-file.ts'
 import type { FindEstopResponse } from './run-device-verb.ts'
 
-export interface OpenDeviceHostParts {
+interface OpenDeviceHostParts {
   cellId: string
   /** Address of the coordinator, whose broker operators do not reach through this cell. */
   coordinatorUrl?: string

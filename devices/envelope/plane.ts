@@ -4,7 +4,7 @@ import type { Geofence } from '../../shared/wire/safety-envelope.ts'
 export type PlanePoint = readonly [x: number, y: number]
 
 /** Straight part of a path; its ends may be equal. */
-export type Segment = readonly [from: PlanePoint, to: PlanePoint]
+type Segment = readonly [from: PlanePoint, to: PlanePoint]
 
 /** Mean radius of the earth (IUGG), in metres. */
 const EARTH_RADIUS_M = 6_371_009
@@ -63,7 +63,7 @@ const measureBetween = (one: Segment, other: Segment): number =>
       )
 
 /** Distance of a point to a segment. */
-export const measureToSegment = ([x, y]: PlanePoint, [[ax, ay], [bx, by]]: Segment): number => {
+const measureToSegment = ([x, y]: PlanePoint, [[ax, ay], [bx, by]]: Segment): number => {
   const share = nearestShare([x - ax, y - ay], [bx - ax, by - ay])
   return Math.hypot(x - (ax + share * (bx - ax)), y - (ay + share * (by - ay)))
 }

@@ -3,7 +3,7 @@ import type { LinkKind } from '../../shared/wire/device.ts'
 import type { DeviceLink, LinkContext } from '../device-link.ts'
 
 /** Strict schema of one link's configuration; `kind` chooses it. */
-export type LinkSchema = z.ZodObject<{ kind: z.ZodLiteral<LinkKind> } & z.core.$ZodLooseShape>
+type LinkSchema = z.ZodObject<{ kind: z.ZodLiteral<LinkKind> } & z.core.$ZodLooseShape>
 
 /** A kind of link: its configuration, and its code, which is loaded only where it is configured. */
 export interface LinkType {

@@ -16,7 +16,7 @@ export interface MqttMessage {
   isRetained: boolean
 }
 
-export interface PublishOptions {
+interface PublishOptions {
   /** 1 by default. */
   qos?: 0 | 1
   /** False by default. */

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { MqttMessage } from './connection.ts'
 
 /** Counts the messages of a topic, and keeps the newest one. */
-export interface LoggedTopic {
+interface LoggedTopic {
   topic: string
   messages: number
   /** Time of the newest message, by the monotonic clock. */

@@ -14,7 +14,7 @@ export type TlsTrust =
   | { ca?: string | undefined }
   | { verifyFingerprint: (fingerprint: string, commonName: string) => Promise<void> | void }
 
-export interface DialTarget {
+interface DialTarget {
   host: string
   port: number
   /** Absent for a plain connection. */

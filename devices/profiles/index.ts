@@ -61,7 +61,3 @@ export const PROFILES: readonly DeviceProfile[] = [
   zigbeeSiren,
   zigbeeSwitch,
 ]
-
-const BY_ID: ReadonlyMap<string, DeviceProfile> = new Map(PROFILES.map(one => [one.id, one]))
-
-export const findProfile = (id: string): DeviceProfile | undefined => BY_ID.get(id)

@@ -54,8 +54,6 @@ export const findClearance = (moves: readonly PacedMove[], tolerances: Tolerance
   return found
 }
 
-export const lengthOf = ({ from, to }: Move): number => Math.hypot(to.x - from.x, to.y - from.y)
-
 /** Least distance of two synchronised moves, and the share of the duration at which they have it. */
 export const findApproach = (one: Move, other: Move): { distance: number; at: number } => {
   const [px, py] = [one.from.x - other.from.x, one.from.y - other.from.y]

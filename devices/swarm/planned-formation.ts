@@ -34,7 +34,7 @@ export interface FormationRequest {
   obstacles?: readonly Obstacle[]
 }
 
-export interface Obstacle {
+interface Obstacle {
   device_id: string
   place: Point
 }

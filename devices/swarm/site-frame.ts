@@ -2,13 +2,13 @@ import type { SiteOrigin } from '../../shared/wire/formation.ts'
 import type { Point } from './formation.ts'
 
 /** Point on the globe in degrees, WGS 84. */
-export interface GlobePoint {
+interface GlobePoint {
   lat: number
   lon: number
 }
 
 /** Converter between degrees and the metres of a site. */
-export interface SiteFrame {
+interface SiteFrame {
   /** Metres of a point; undefined when it is too far from the origin to be at the site. */
   toLocal(point: GlobePoint): Point | undefined
   /** Degrees of a point; undefined when it is too far from the origin to be at the site. */

@@ -66,7 +66,7 @@ export const httpProbe = async (
 type Origin = Pick<HttpTarget, 'host' | 'port' | 'isTls'>
 
 /** Authority of a URL; the default port of its scheme is left out. */
-export const authorityOf = ({ host, port, isTls }: Origin): string => {
+const authorityOf = ({ host, port, isTls }: Origin): string => {
   const name = isIP(host) === 6 ? `[${host}]` : host
   return port === (isTls ? 443 : 80) ? name : `${name}:${port}`
 }

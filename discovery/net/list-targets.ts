@@ -12,7 +12,7 @@ interface Network {
   isForced: boolean
 }
 
-export interface Targets {
+interface Targets {
   addresses: string[]
   /** The scope with the addresses of its names, which were resolved once. */
   scope: ScanScope

@@ -10,7 +10,7 @@ export interface PortResult {
   state: PortState
 }
 
-export interface PortScanOptions extends Omit<ProbeOptions, 'timeoutMs'> {
+interface PortScanOptions extends Omit<ProbeOptions, 'timeoutMs'> {
   /** True for hosts that are known to be up, by their answer on the link. */
   isUp(address: string): boolean
   /** Wait for an answer in the first round. */

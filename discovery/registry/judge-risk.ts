@@ -2,7 +2,7 @@ import { RISK_RULES } from './risk-rules.ts'
 import type { RuleSubject } from './subject.ts'
 
 export const RISK_LEVELS = ['none', 'low', 'medium', 'high', 'critical'] as const
-export type RiskLevel = (typeof RISK_LEVELS)[number]
+type RiskLevel = (typeof RISK_LEVELS)[number]
 
 export interface Risk {
   level: RiskLevel

@@ -6,7 +6,7 @@ import { freshnessOf, weightOf } from './source-weights.ts'
 export type FactName = keyof SightingFacts
 
 /** A field with where it comes from, and what other sources say. */
-export interface ResolvedField {
+interface ResolvedField {
   value: unknown
   /** Module, or `operator` for a pinned value. */
   source: string

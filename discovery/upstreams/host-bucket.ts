@@ -2,7 +2,7 @@ import { type BucketState, type Rate, TokenBucket } from '../../shared/token-buc
 import type { SourceRate } from './source.ts'
 
 /** State of a host's bucket, as it is kept on disk. Times are Unix milliseconds. */
-export interface HostBucketState extends BucketState {
+interface HostBucketState extends BucketState {
   /** The host must not be asked before this time. */
   pausedUntil: number
 }

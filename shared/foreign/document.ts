@@ -1,5 +1,5 @@
 /** Function of a module that reduces a parsed document in the process that parsed it. */
-export interface DocumentReader {
+interface DocumentReader {
   /** `import.meta.url` of the module. */
   module: string
   /** Name of an exported function `(document, input) => value`; what it returns can be cloned. */
@@ -27,7 +27,7 @@ export interface DocumentLimits {
   maxSeconds: number
 }
 
-export const DOCUMENT_LIMITS: DocumentLimits = {
+const DOCUMENT_LIMITS: DocumentLimits = {
   maxBytes: 32 * 1024 * 1024,
   maxValues: 50_000,
   maxDepth: 64,

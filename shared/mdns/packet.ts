@@ -1,7 +1,7 @@
 import { type DecodedPacket, decode, type Question } from 'dns-packet'
 
 /** Largest packet of multicast DNS (RFC 6762, 17). */
-export const MAX_PACKET_BYTES = 9000
+const MAX_PACKET_BYTES = 9000
 
 /** Most entries of a packet that is read: one of 9000 bytes has no room for more real records. */
 const MAX_ENTRIES = 600

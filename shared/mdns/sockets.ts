@@ -4,7 +4,7 @@ import { findLink, type Link } from './links.ts'
 import { type MdnsPacket, readPacket } from './packet.ts'
 
 /** Group and port of multicast DNS over IPv4 (RFC 6762, 3). */
-export const MDNS_GROUP = '224.0.0.251'
+const MDNS_GROUP = '224.0.0.251'
 export const MDNS_PORT = 5353
 
 /** Packets that are read in a second; a flood beyond it is dropped unread. */

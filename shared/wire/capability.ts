@@ -82,9 +82,6 @@ export const SETTING_KEYS: KeyLevels = {
 /** Keys of a birth, which a coordinator of a lower level would refuse whole. */
 export const BIRTH_KEYS: KeyLevels = within('devices.*.envelope', ENVELOPE_KEYS)
 
-/** Parameters of a formation; a cell that does not know one takes no part in it. */
-export const FORMATION_KEYS: KeyLevels = { origin: NEEDS.globe }
-
 /** True for a limit that a peer of this level knows. */
 export const isKnownLimit = (limit: string, level: number): boolean =>
   level >= (ENVELOPE_KEYS[limit] ?? FIRST_CAPABILITY)

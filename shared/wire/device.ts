@@ -72,12 +72,11 @@ export const DeviceProfileFacts = z.object({
 export type DeviceProfileFacts = z.infer<typeof DeviceProfileFacts>
 
 /** A stop whose device was not seen at rest. */
-export const UnconfirmedStop = z.object({
+const UnconfirmedStop = z.object({
   /** Time of the first order, in unix milliseconds by the cell's clock. */
   since: Time,
   reason: z.string().max(300),
 })
-export type UnconfirmedStop = z.infer<typeof UnconfirmedStop>
 
 /** A device of a cell, configured or found. */
 export const DeviceFacts = z.object({

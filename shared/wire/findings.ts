@@ -11,9 +11,6 @@ export type ModuleReach = (typeof MODULE_REACHES)[number]
 /** Path prefix of questions that run a module on a cell: POST with `ModuleQuestion`. */
 export const MODULE_QUESTION_PATH = '/module/'
 
-/** Longest run of a module on a cell, seconds. */
-export const MODULE_MAX_SECONDS = 600
-
 export const ModuleQuestion = z.strictObject({ input: z.record(z.string().max(64), z.json()) })
 export type ModuleQuestion = z.infer<typeof ModuleQuestion>
 

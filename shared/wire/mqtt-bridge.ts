@@ -23,7 +23,7 @@ export const MAX_PAYLOAD_BYTES = 24 * 1024
 
 /** Bounds of one subscription. */
 export const MAX_SUBSCRIBE_SECONDS = 60
-export const MAX_SUBSCRIBE_MESSAGES = 1000
+const MAX_SUBSCRIBE_MESSAGES = 1000
 export const MAX_MESSAGE_BYTES = 64 * 1024
 export const MAX_SUBSCRIBE_BYTES = 512 * 1024
 
@@ -31,7 +31,7 @@ export const MAX_SUBSCRIBE_BYTES = 512 * 1024
 export const MQTT_CONNECT_SECONDS = 10
 
 /** Most topics of one answer. */
-export const MAX_TOPICS = 500
+const MAX_TOPICS = 500
 
 export const MqttTopic = z.string().min(1).max(MAX_TOPIC_BYTES)
 
@@ -82,7 +82,7 @@ export const MqttTopicsInput = z.strictObject({
 })
 
 /** A topic on which a link has received messages since the cell started. */
-export const MqttTopicFacts = z.object({
+const MqttTopicFacts = z.object({
   broker: z.string().max(64),
   topic: MqttTopic,
   messages: z.int().positive(),

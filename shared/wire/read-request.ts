@@ -22,7 +22,7 @@ export interface RequestRules<T> {
   simplify?: (request: T, ignored: IgnoredFields) => T
 }
 
-export interface ReadRequest<T> {
+interface ReadRequest<T> {
   request: T
   ignored: Ignored[]
   /** True when the request differs from the body sent, which must then be rewritten. */

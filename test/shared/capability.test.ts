@@ -6,8 +6,8 @@ import {
   BIRTH_KEYS,
   CAPABILITIES,
   COMMAND_KEYS,
-  FORMATION_KEYS,
   isKnownLimit,
+  NEEDS,
   readCapability,
   SETTING_KEYS,
   SILENT_COORDINATOR,
@@ -118,7 +118,8 @@ const isLevelled = (table: Readonly<Record<string, number>>, path: string, level
 const TABLES: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   Announce: BIRTH_KEYS,
   Command: COMMAND_KEYS,
-  FormationParams: FORMATION_KEYS,
+  // a cell that does not know one takes no part in the formation
+  FormationParams: { origin: NEEDS.globe },
   ReceivedSettings: SETTING_KEYS,
 }
 

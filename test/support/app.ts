@@ -1,8 +1,9 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, type Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
 import { createCallLimits } from '../../coordinator/access/quota/call-limits.ts'
-import { type AppParts, buildApp } from '../../coordinator/assembly/app.ts'
+import { type AppParts, addRoutes } from '../../coordinator/assembly/app.ts'
 import type { Views } from '../../coordinator/assembly/coordinator.ts'
 import { createCallViews } from '../../coordinator/calls/invoke/call-views.ts'
 import { CallPipeline, type PipelineParts } from '../../coordinator/calls/invoke/invoke.ts'
@@ -12,6 +13,7 @@ import { Transfers } from '../../coordinator/fleet/questions/transfers.ts'
 import { Budgets } from '../../coordinator/kernel/budgets/budgets.ts'
 import type { Key } from '../../coordinator/kernel/declaration/key.ts'
 import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
+import { createServer } from '../../coordinator/surfaces/http/open.ts'
 import { createCoordinatorMetrics } from '../../coordinator/surfaces/metrics/coordinator-metrics.ts'
 import { systemRuntime } from '../../shared/runtime.ts'
 import { silent } from './cell.ts'
@@ -93,6 +95,13 @@ export const pipelineWith = ({
     logger: silent,
     ...parts,
   })
+
+/** The HTTP server with every route, not listening yet. */
+const buildApp = async (parts: AppParts): Promise<FastifyInstance> => {
+  const app = createServer(parts)
+  await addRoutes(app, parts)
+  return app
+}
 
 /** The real server with fakes behind it; the part a test is about is given by the test. */
 export const appWith = ({

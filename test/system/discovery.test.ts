@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { listHosts } from '../../coordinator/discovery/registry/operations/discovery/list-hosts.ts'
-import { COMMON_PORTS, FLEET_PORTS, HOST_PORTS } from '../../discovery/net/port-sets.ts'
+import { FLEET_PORTS, HOST_PORTS } from '../../discovery/net/port-sets.ts'
 import { Avahi } from '../support/avahi.ts'
+import { COMMON_PORTS } from '../support/common-ports.ts'
 import {
   addressOf,
   addressOf6,

@@ -263,8 +263,6 @@ const FUNCTIONS: Record<string, Check> = {
     ),
 }
 
-export const CHECK_IDS = Object.keys(FUNCTIONS)
-
 /** True when the gate can be passed no matter which one person is the requester. */
 const canPassFor = (
   seats: readonly (readonly string[])[],

@@ -15,7 +15,7 @@ import {
 } from './usage-check.ts'
 
 /** Sum of the missing usage over all hours. */
-export interface UsageAcceptance {
+interface UsageAcceptance {
   hours: number
   /** Days whose sums were computed again from those of their hours. */
   days: number

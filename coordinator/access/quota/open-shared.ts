@@ -7,7 +7,7 @@ import { createRecalls, deleteOldRecalls, type LeaseRecalls } from './recalls.ts
 import { SharedMinutes } from './slots/shared-minutes.ts'
 import { createSlotExchange, deleteOldSlots } from './slots/slot-rows.ts'
 
-export interface SharedLimitParts
+interface SharedLimitParts
   extends Pick<Base, 'stack' | 'schedules' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   minuteTicks: () => number
@@ -16,7 +16,7 @@ export interface SharedLimitParts
 }
 
 /** Parts with which the coordinators on a shared store keep one limit together. */
-export interface SharedLimits {
+interface SharedLimits {
   openMinute: OpenMinute
   countReplicas: () => number
   recalls: LeaseRecalls

@@ -12,7 +12,7 @@ interface DeviceSeriesParts {
   logger: Pick<Logger, 'warn'>
 }
 
-export interface SeriesPoint {
+interface SeriesPoint {
   /** Start of the span, unix milliseconds. */
   at: number
   /** Mean of its samples. */
@@ -22,7 +22,7 @@ export interface SeriesPoint {
 
 /** Resolutions of cells except the finest, of which devices would have too many rows. */
 export const DEVICE_RESOLUTIONS = { '1m': RESOLUTIONS['1m'], '1h': RESOLUTIONS['1h'] } as const
-export type SeriesResolution = keyof typeof DEVICE_RESOLUTIONS
+type SeriesResolution = keyof typeof DEVICE_RESOLUTIONS
 
 /** Key of the series of a property. */
 interface PropertyKey {

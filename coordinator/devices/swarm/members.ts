@@ -11,7 +11,7 @@ import { DEFAULT_BODY, DEFAULT_GLOBE_BODY, type SwarmConfig, type UnitBody } fro
 import { frameOf, isPlaceStale, numberOf, placeOf, round } from './site-place.ts'
 
 /** Reason why a device takes no part in a formation. */
-export type ExclusionReason =
+type ExclusionReason =
   | 'not_movable'
   | 'unavailable'
   | 'estop'

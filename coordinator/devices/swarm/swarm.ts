@@ -23,12 +23,12 @@ import { type PlannedSwarm, planSwarm, type SwarmRequest } from './plan-swarm.ts
 /**
  * Selection of the devices that are asked to take part; the configuration decides what is absent.
  */
-export interface SwarmSelection {
+interface SwarmSelection {
   members?: readonly string[] | undefined
   site?: string | undefined
 }
 
-export interface SwarmMembers {
+interface SwarmMembers {
   site: string | null
   units: readonly SwarmUnit[]
   excluded: readonly Exclusion[]

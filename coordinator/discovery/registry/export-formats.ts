@@ -6,7 +6,7 @@ export const EXPORT_FORMATS = ['json', 'csv', 'jsonl', 'cyclonedx'] as const
 export type ExportFormatName = (typeof EXPORT_FORMATS)[number]
 
 /** Format of an export: how its entities are written, and the text before and after them. */
-export interface ExportFormat {
+interface ExportFormat {
   mediaType: string
   /** @param at time of the export, Unix milliseconds */
   begin: (at: number) => string

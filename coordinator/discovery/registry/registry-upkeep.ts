@@ -29,7 +29,7 @@ const AT_ONCE = 500
 const SCANNERS_AT_ONCE = 20
 
 /** What one call has done; `excess` are entities of one cell that were too many. */
-export interface Upkeep {
+interface Upkeep {
   isDone: boolean
   excess: { holder: string; entities: number } | undefined
 }

@@ -17,7 +17,7 @@ import type { CommandTurns } from './command-turns.ts'
 import type { CommitChecks } from './commit-checks.ts'
 import type { OpenCommands } from './open-commands.ts'
 
-export interface CommandCreationParts {
+interface CommandCreationParts {
   ledger: Ledger
   signer: Signer
   isHere: (cellId: string) => boolean

@@ -27,7 +27,7 @@ export interface FleetIdentity {
   fingerprint(): string | undefined
 }
 
-export interface FleetIdentityParts {
+interface FleetIdentityParts {
   signing: SigningKey
   store: Pick<Store, 'ledger'>
   /** Bus that notifies cells. */

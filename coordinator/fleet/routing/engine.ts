@@ -68,7 +68,7 @@ export const release = (engine: CellEngine): void => {
 
 const NONE: readonly Sums[] = []
 
-export const resize = (engine: CellEngine, slots: number): void => {
+const resize = (engine: CellEngine, slots: number): void => {
   for (const sums of engine.pools ?? NONE) sums.slots += slots - engine.slots
   engine.slots = slots
 }

@@ -10,7 +10,7 @@ import {
 } from './text-similarity.ts'
 
 /** Embeds texts with a model of the fleet; undefined when no model is available. */
-export type Embed = (
+type Embed = (
   texts: readonly string[],
 ) => Promise<{ model: string; vectors: readonly (readonly number[])[] } | undefined>
 

@@ -1,5 +1,5 @@
 /** Amounts of one project at one date, all in the same unit: a currency or hours of work. */
-export interface EarnedValueInput {
+interface EarnedValueInput {
   /** Budget at completion. */
   bac: number
   /** Planned value: budget of the work planned until now. */

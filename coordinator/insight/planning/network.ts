@@ -8,7 +8,7 @@ export const LINK_TYPES = ['FS', 'SS', 'FF', 'SF'] as const
 export type LinkType = (typeof LINK_TYPES)[number]
 
 /** A constraint: the end of `task` that the type names, and `lagDays` later that of its successor. */
-export interface Dependency {
+interface Dependency {
   id: string
   type: LinkType
   /** Working days; negative for a lead. */

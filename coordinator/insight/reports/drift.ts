@@ -2,7 +2,7 @@ import { DAY_MS, iso } from '../../../shared/time.ts'
 import { type SequenceFacts, sequenceItem } from './flow-drift.ts'
 
 export const DRIFT_CLASSES = ['LEGIT', 'CRUFT', 'PEARL', 'LIVE_SHIM'] as const
-export type DriftClass = (typeof DRIFT_CLASSES)[number]
+type DriftClass = (typeof DRIFT_CLASSES)[number]
 export const DRIFT_KINDS = ['cell', 'model', 'configuration', 'key', 'flow', 'synergy'] as const
 type DriftKind = (typeof DRIFT_KINDS)[number]
 
@@ -41,7 +41,7 @@ export interface DriftFacts {
 }
 
 /** Time without use after which a key counts as left behind. */
-export const UNUSED_DAYS = 90
+const UNUSED_DAYS = 90
 
 /**
  * Classifies the parts of the service by their declaration and their use. LEGIT: a part is declared

@@ -9,7 +9,7 @@ export const GAP_AREAS = ['models', 'cells', 'roles', 'evidence', 'backups'] as 
 type GapArea = (typeof GAP_AREAS)[number]
 
 /** Something that was declared and is not there. */
-export interface Gap {
+interface Gap {
   area: GapArea
   id: string
   declared: string

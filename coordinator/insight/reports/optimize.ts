@@ -18,7 +18,7 @@ export interface Recommendation {
   noStepReason?: string
 }
 
-export interface Step {
+interface Step {
   operation: 'cells-load' | 'cells-unload'
   input: { cell_id: string; model: string }
 }
@@ -41,7 +41,7 @@ interface OptimizeFacts {
 }
 
 /** Idle time after which a model may be unloaded. */
-export const IDLE_SECONDS = 3600
+const IDLE_SECONDS = 3600
 /** Mean share of busy slots above which a cell is overloaded, and below which it has room. */
 const BUSY_PERCENT = 80
 const CALM_PERCENT = 40

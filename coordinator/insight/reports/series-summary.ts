@@ -29,7 +29,7 @@ export const summariseCells = async <M extends CellMetric>(
 }
 
 /** Summarises the points from an instant on, in Unix milliseconds. */
-export const summarisePoints = (
+const summarisePoints = (
   points: readonly { at: number; value: number | null }[],
   from: number,
 ): MetricSummary => {

@@ -1,7 +1,7 @@
 import { type Ask, type Check, fieldOf } from './probe.ts'
 import type { ChatServersConfig } from './services-config.ts'
 
-export interface ChatServerStatus {
+interface ChatServerStatus {
   tenantId: string
   url: string
   state: 'up' | 'degraded' | 'down' | 'unknown'

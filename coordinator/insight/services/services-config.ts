@@ -18,7 +18,7 @@ const Service = z.strictObject({
 })
 
 /** Name of a Keycloak realm. */
-export const Realm = z
+const Realm = z
   .string()
   .max(64)
   .regex(/^[\w.-]+$/)

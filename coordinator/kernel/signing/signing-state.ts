@@ -30,7 +30,7 @@ const Stored = z.object({
 })
 type Stored = z.infer<typeof Stored>
 
-export interface SigningState {
+interface SigningState {
   stored: Stored
   signer: Signer
 }

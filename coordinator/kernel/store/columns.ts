@@ -3,13 +3,13 @@ import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 
 /** Kind of a column in both engines; see `ddl.ts`. Integers have 64 bits. */
-export type SqlType = 'text' | 'integer' | 'real' | 'blob'
+export type SqlType = 'text' | 'integer' | 'real'
 
 /**
  * One column of a table: its type in the database, and the codec between the stored value and the
  * one that code uses.
  */
-export interface Column<Stored, Value, HasDefault extends boolean = false> {
+interface Column<Stored, Value, HasDefault extends boolean = false> {
   readonly sql: SqlType
   readonly isNullable: boolean
   /** True when an INSERT may leave the column out. */
@@ -22,7 +22,7 @@ export interface Column<Stored, Value, HasDefault extends boolean = false> {
 }
 
 /** The `id` of another table. */
-export interface Reference {
+interface Reference {
   table: string
   onDelete?: 'cascade'
 }
@@ -52,9 +52,6 @@ const readInteger = (stored: unknown): number =>
 const readReal = (stored: unknown): number =>
   typeof stored === 'number' && Number.isFinite(stored) ? stored : refuse('a number', stored)
 
-const readBlob = (stored: unknown): Uint8Array =>
-  stored instanceof Uint8Array ? stored : refuse('bytes', stored)
-
 export const text = (): Column<string, string> => column('text', readText, keep)
 
 /** Text that is encrypted; it is opened by its owner, never here. */
@@ -66,8 +63,6 @@ export const integer = (): Column<number, number> => column('integer', readInteg
 export const time = integer
 
 export const real = (): Column<number, number> => column('real', readReal, keep)
-
-export const blob = (): Column<Uint8Array, Uint8Array> => column('blob', readBlob, keep)
 
 /** True and false, stored as 1 and 0. */
 export const flag = (): Column<number, boolean> =>

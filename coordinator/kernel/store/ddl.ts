@@ -4,8 +4,8 @@ import type { TableDefinition } from './define-table.ts'
 export type EngineName = 'sqlite' | 'postgres'
 
 const TYPES: Record<EngineName, Record<SqlType, string>> = {
-  sqlite: { text: 'text', integer: 'bigint', real: 'double precision', blob: 'blob' },
-  postgres: { text: 'text', integer: 'bigint', real: 'double precision', blob: 'bytea' },
+  sqlite: { text: 'text', integer: 'bigint', real: 'double precision' },
+  postgres: { text: 'text', integer: 'bigint', real: 'double precision' },
 }
 
 /**

@@ -3,7 +3,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { AnyColumn } from './columns.ts'
 import type { TableMigrations } from './store-migration.ts'
 
-export type Columns = Readonly<Record<string, AnyColumn>>
+type Columns = Readonly<Record<string, AnyColumn>>
 
 type Stored<C extends AnyColumn> = ReturnType<C['write']>
 type Value<C extends AnyColumn> = ReturnType<C['read']>
@@ -13,7 +13,7 @@ type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   : Name
 
 /** Name of a column in code: `docked_at` is `dockedAt`, `roles_json` is `roles`. */
-export type Field<Name extends string> = Camel<Name extends `${infer Head}_json` ? Head : Name>
+type Field<Name extends string> = Camel<Name extends `${infer Head}_json` ? Head : Name>
 
 type Row<C extends Columns> = { -readonly [N in keyof C]: Stored<C[N]> }
 type Names<C extends Columns> = keyof C & string
@@ -53,7 +53,7 @@ export type TableOf<T extends { columns: Columns }> = {
     : Stored<T['columns'][N]>
 }
 
-export interface Index<Name extends string> {
+interface Index<Name extends string> {
   on: readonly (Name | `${Name} desc`)[]
   isUnique?: true
   /** Condition of a partial index, as SQL. */
@@ -87,7 +87,7 @@ export interface TableDefinition {
   readonly migrations: TableMigrations
 }
 
-export interface Table<C extends Columns> extends TableDefinition {
+interface Table<C extends Columns> extends TableDefinition {
   readonly columns: C
   readonly key: readonly (keyof C & string)[]
   /** Throws ShoalError `internal` that names the row and the column which cannot be read. */

@@ -21,7 +21,7 @@ const LOCK_ATTEMPTS = 1000
 const FREE_ATTEMPTS = 10
 const QUEUE_LIMIT = 50_000
 
-export interface GroupOptions<T> extends LaneOptions<T> {
+interface GroupOptions<T> extends LaneOptions<T> {
   /** Works per transaction at most. */
   batch?: number
 }

@@ -10,7 +10,7 @@ import {
 } from './own-certificate.ts'
 
 /** Settings that say under which names the listener is reached. */
-export interface NamesConfig {
+interface NamesConfig {
   http: { host: string; allowed_hosts: readonly string[] }
   public: { base_url?: string | undefined }
 }

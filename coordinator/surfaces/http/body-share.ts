@@ -4,10 +4,10 @@ import { limitFlush } from './cut-answer.ts'
 import type { HttpExchange } from './exchange.ts'
 
 /** Bytes of a body that need no share: the head of a request may be as large. */
-export const FREE_BODY_BYTES = 16 * 1024
+const FREE_BODY_BYTES = 16 * 1024
 
 /** A request whose body is counted for its key, or for its address without a valid key. */
-export type BodyHolder = Pick<HttpExchange, 'key' | 'address' | 'bodyShare'> & {
+type BodyHolder = Pick<HttpExchange, 'key' | 'address' | 'bodyShare'> & {
   response: Parameters<typeof limitFlush>[0]
 }
 

@@ -13,7 +13,7 @@ import { networkOf } from './trusted-proxies.ts'
 const MIN_TAKEN_BYTES = 16 * 1024
 const LOG_EVERY_MS = 10_000
 
-export interface ConnectionsParts {
+interface ConnectionsParts {
   budget: Budget<'address'>
   /** Places for a few connections beyond the bounds of `budget`. */
   reserve: Budget<'address'>

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 
 /** Setting for pages of every origin. */
-export const ANY_ORIGIN = '*'
+const ANY_ORIGIN = '*'
 
 /**
  * An origin as browsers send it: a scheme, a host and perhaps a port, in lower case. Schemes other

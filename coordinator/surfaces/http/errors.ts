@@ -124,7 +124,7 @@ export const missingRoutes = fp(async (app: FastifyInstance) => {
   })
 })
 
-export const createNotFoundError = (
+const createNotFoundError = (
   app: FastifyInstance,
   request: FastifyRequest,
   reply: FastifyReply,

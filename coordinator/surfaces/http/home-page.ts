@@ -2,7 +2,7 @@ import { code, html } from './docs/html.ts'
 import type { Health } from './health.ts'
 import type { PublicUrls } from './public-urls.ts'
 
-export interface HomeFacts {
+interface HomeFacts {
   /** Name of the coordinator in the configuration. */
   name: string
   version: string

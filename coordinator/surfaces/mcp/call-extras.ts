@@ -7,7 +7,7 @@ import type { Context } from '../../kernel/declaration/context.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
 
 /** Idempotency key in `_meta`, which programs set and models cannot. */
-export const IDEMPOTENCY_META_KEY = 'io.shoal/idempotencyKey'
+const IDEMPOTENCY_META_KEY = 'io.shoal/idempotencyKey'
 
 /** Name of the field beside the input of a tool that needs an idempotency key. */
 export const CALL_KEY_FIELD = 'idempotency_key'

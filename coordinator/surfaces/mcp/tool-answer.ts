@@ -11,7 +11,7 @@ export const toToolResult = (output: unknown, success?: SuccessRule): CallToolRe
 })
 
 /** The counterpart of the header `Idempotency-Replayed` of REST. */
-export const REPLAYED_META_KEY = 'io.shoal/idempotencyReplayed'
+const REPLAYED_META_KEY = 'io.shoal/idempotencyReplayed'
 
 /**
  * Marks the stored result of an earlier call, in words too: a model that repeats an old key by

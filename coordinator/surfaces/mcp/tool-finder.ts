@@ -4,7 +4,7 @@ import type { Operation } from '../../kernel/declaration/operation.ts'
 import { definitionOf } from './tool.ts'
 
 /** A tool as find-tools describes it: enough to call it without the list. */
-export interface FoundTool {
+interface FoundTool {
   name: string
   description: string
   effect: Operation['effect']

@@ -47,7 +47,7 @@ const locate = (snapshot: DeviceSnapshot, origin: SiteOrigin | undefined, now: n
 }
 
 /** Checks one unit just before a move: e-stop, idleness, its place, and the limits of its device. */
-export const checkUnit = async (
+const checkUnit = async (
   unit: UnitPlan,
   { position_m, origin, isFirst }: CheckedBounds & { isFirst: boolean },
   context: FormationCheckContext,

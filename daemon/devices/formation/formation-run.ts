@@ -9,7 +9,7 @@ import { checkUnits, type FormationCheckContext, measureDistance } from './check
 import type { CoordinatorTime } from './coordinator-time.ts'
 import type { FormationBounds, UnitPlan } from './unit-plans.ts'
 
-export interface FormationRunParts extends FormationCheckContext {
+interface FormationRunParts extends FormationCheckContext {
   time: CoordinatorTime
   bounds: FormationBounds
   /** Start in unix milliseconds by the coordinator's clock. */

@@ -9,7 +9,7 @@ import { toMessageFacts } from './message-facts.ts'
 import type { BridgeSession, MqttBridge } from './mqtt-bridge.ts'
 
 /** A subscription, and what ends it. */
-export interface Subscription
+interface Subscription
   extends Pick<
     MqttSubscribeInput,
     'topic' | 'seconds' | 'max_messages' | 'max_message_bytes' | 'max_bytes'

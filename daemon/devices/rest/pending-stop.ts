@@ -24,7 +24,7 @@ export interface StopOrder {
   isOwn?: boolean
 }
 
-export interface PendingStopParts {
+interface PendingStopParts {
   order: StopOrder
   find: () => HostedDevice | undefined
   /** True while the device is under another order: a verb that runs, or an e-stop. */

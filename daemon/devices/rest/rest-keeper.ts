@@ -5,7 +5,7 @@ import type { HostedDevice } from '../hosted-device.ts'
 import { PendingStop, type StopEnd, type StopOrder } from './pending-stop.ts'
 import { decodeStops, encodeStops, type StopFile } from './stop-file.ts'
 
-export interface RestKeeperParts {
+interface RestKeeperParts {
   /** Finds a device that a link lists, or on which a verb runs. */
   find: (deviceId: string) => HostedDevice | undefined
   /** True while the device is under another order: a verb that runs, or an e-stop. */

@@ -5,7 +5,7 @@ import { EstopBehaviour, MAX_DEVICES } from '../../../shared/wire/device.ts'
 import { encodeLine, parseLine } from '../../checked-line.ts'
 
 /** A stop whose device was not seen at rest, as it outlives the daemon. */
-export const StoredStop = z.strictObject({
+const StoredStop = z.strictObject({
   device_id: z.string().max(64),
   behaviour: EstopBehaviour,
   /** Reason of the stop, for people. */
@@ -17,7 +17,7 @@ export const StoredStop = z.strictObject({
   /** True for a stop that the cell gives by itself; absent for one of a person. */
   is_own: z.literal(true).exactOptional(),
 })
-export type StoredStop = z.infer<typeof StoredStop>
+type StoredStop = z.infer<typeof StoredStop>
 
 const StoredStops = z.strictObject({ stops: z.array(StoredStop).max(MAX_DEVICES) })
 

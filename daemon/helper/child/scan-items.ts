@@ -16,7 +16,7 @@ import {
 } from '../../../shared/wire/findings.ts'
 
 /** A module with its program. */
-export interface Scan {
+interface Scan {
   module: Pick<ScanModule, 'row' | 'deadlineSeconds'>
   run: ScanRun
 }

@@ -35,5 +35,3 @@ export const BASICS = {
   hex4: '[0-9a-f]{4}',
   uuid: String.raw`"\"" hex4 hex4 "-" hex4 "-" [1-8] [0-9a-f]{3} "-" [89ab] [0-9a-f]{3} "-" hex4 hex4 hex4 "\""`,
 } as const satisfies Record<string, string> & Record<StringFormat, string>
-
-export type BasicRule = keyof typeof BASICS

@@ -3,7 +3,7 @@ import { SafetyEnvelope } from '../../../shared/wire/safety-envelope.ts'
 import { FINGERPRINT, normalizeFingerprint } from '../../net/dial.ts'
 
 /** Serial number as it stands on the printer. */
-export const PrinterSerial = z.string().regex(/^[A-Za-z0-9]{8,32}$/)
+const PrinterSerial = z.string().regex(/^[A-Za-z0-9]{8,32}$/)
 
 export const BAMBU_PORT = 8883
 

@@ -8,7 +8,7 @@ import { type Peer, Vehicle } from './vehicle.ts'
 const WANTED = ['is_armed', 'battery_percent', 'gps_fix', 'altitude_m', 'battery_volts']
 
 /** Result of listening: the first vehicle, or the reason why there is none. */
-export interface Heard {
+interface Heard {
   vehicle: Vehicle | undefined
   reason: string
 }

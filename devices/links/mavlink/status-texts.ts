@@ -14,7 +14,7 @@ const CHUNK_BYTES = 50
 const MAX_KEPT = 20
 
 /** A text of the autopilot for people, such as the reason of a refusal. */
-export interface StatusText {
+interface StatusText {
   /** `MAV_SEVERITY`: 0 is an emergency, 7 is debugging. */
   severity: number
   text: string

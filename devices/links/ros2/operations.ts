@@ -5,7 +5,7 @@ import { encodeData, isEncodedData } from './message-data.ts'
 import { MessageType, TopicName, type TypedTopic } from './names.ts'
 
 /** Messages a second of a motion. */
-export const RATE_HZ = 10
+const RATE_HZ = 10
 export const MAX_DRIVE_SECONDS = 30
 const MAX_MESSAGES = MAX_DRIVE_SECONDS * RATE_HZ
 

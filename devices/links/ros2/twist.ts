@@ -5,8 +5,7 @@ import { createPublish, type Ros2Operation } from './operations.ts'
 import { createHeader } from './stamp.ts'
 
 /** Types of messages that move a base. */
-export const TwistType = z.enum(['geometry_msgs/msg/Twist', 'geometry_msgs/msg/TwistStamped'])
-export type TwistType = z.infer<typeof TwistType>
+const TwistType = z.enum(['geometry_msgs/msg/Twist', 'geometry_msgs/msg/TwistStamped'])
 
 /** Topic of the velocity of a base. */
 export const Drive = z.strictObject({

@@ -30,7 +30,7 @@ export const subtract = (a: Vector, b: Vector): Vector => combine(a, b, -1)
 export const lengthOf = (vector: Vector): number => Math.hypot(...vector)
 
 /** The vector shortened to a length, if it is longer. */
-export const limitLength = (vector: Vector, most: number): Vector => {
+const limitLength = (vector: Vector, most: number): Vector => {
   const length = lengthOf(vector)
   return length <= most ? vector : combine(STILL, vector, most / length)
 }

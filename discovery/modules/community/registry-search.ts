@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineLookup } from '../../module.ts'
 
-export const REGISTRY_ORIGINS = ['local', 'mcp', 'npm', 'docker'] as const
+const REGISTRY_ORIGINS = ['local', 'mcp', 'npm', 'docker'] as const
 
 export const RegistryHit = z.strictObject({
   origin: z.enum(REGISTRY_ORIGINS).describe('`local` is the registry of what was discovered.'),

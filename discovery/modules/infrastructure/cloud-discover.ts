@@ -4,7 +4,7 @@ import { defineLookup } from '../../module.ts'
 
 const Text = z.string().max(256)
 
-export const CLOUD_PROVIDERS = ['hetzner', 'digitalocean'] as const
+const CLOUD_PROVIDERS = ['hetzner', 'digitalocean'] as const
 
 export const CloudResource = z.strictObject({
   id: z.string().max(64),

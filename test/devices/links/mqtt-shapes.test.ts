@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { LinkedDevice } from '../../../devices/device-link.ts'
 import { renderCommand } from '../../../devices/links/mqtt/sources/command-template.ts'
-import { findProfile } from '../../../devices/profiles/index.ts'
+import { PROFILES } from '../../../devices/profiles/index.ts'
 import { CRITICAL_GATE } from '../../../shared/wire/plan-part.ts'
 import { mosquittoMissing } from '../../support/mosquitto.ts'
 import { type MqttHome, startMqttHome } from '../../support/mqtt-home.ts'
@@ -439,7 +439,8 @@ const planOf = ({ deviceId, profile, options }: LinkedDevice, verb: string, para
 
 t.test('what lets people in needs two approvers, and what moves or sounds needs one', async t => {
   const read = (id: string, verb: string) => {
-    const { hazard, gate = 'usual', isUrgent = false } = findProfile(id)?.verbs[verb] ?? {}
+    const profile = PROFILES.find(one => one.id === id)
+    const { hazard, gate = 'usual', isUrgent = false } = profile?.verbs[verb] ?? {}
     return [hazard, hazard === 'unsafe' ? gate : isUrgent]
   }
   for (const [id, verb, hazard, rest] of [

@@ -1,5 +1,5 @@
 /** Requests of one subject that wait for the store. */
-export interface Asking {
+interface Asking {
   limit: number
   /** Number of requests; 0 for a grant ahead of need, undefined for a mere report. */
   waiting: number | undefined

@@ -1,7 +1,7 @@
 import { SLOT_MS, slotAt, slotEndMs, WINDOW_SLOTS } from './slot-grant.ts'
 
 /** One reading of the store's clock, and the ticks of this process before and after it. */
-export interface ClockReading {
+interface ClockReading {
   beforeTicks: number
   nowMs: number
   afterTicks: number

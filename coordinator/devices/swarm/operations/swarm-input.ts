@@ -15,7 +15,7 @@ export const FORMATION_SHAPE = {
 }
 
 /** Selection of the devices that take part; the configuration decides what is absent. */
-export const SELECTION = {
+const SELECTION = {
   members: z
     .array(DeviceRef)
     .min(1)

@@ -26,7 +26,7 @@ export const createScanAnswer = ({ row }: Pick<ScanModule, 'row'>) =>
   })
 
 /** Answer of a lookup, with its provenance. */
-export const createLookupAnswer = (data: z.ZodType) =>
+const createLookupAnswer = (data: z.ZodType) =>
   z.object({
     data_state: DataState,
     data,

@@ -50,7 +50,7 @@ const lookWithin = async <T>(
 }
 
 /** @param waitsForCold true while the file of a model that is not loaded may still be looked at */
-export const judgeStandings = (
+const judgeStandings = (
   cells: readonly Standing[],
   waitsForCold: boolean,
 ): 'kept' | 'refused' | 'open' => {

@@ -1,7 +1,7 @@
 import type { EngineHealth } from './engine-health.ts'
 
 /** Facts of a request that decide how long a sound engine may take for it. */
-export interface Demand {
+interface Demand {
   requestBytes: number
   isStream: boolean
   /** Most tokens that the engine may generate for it. */

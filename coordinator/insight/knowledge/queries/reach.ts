@@ -1,7 +1,7 @@
 import { isDependency } from '../graph-model.ts'
 import type { TenantGraph } from '../tenant-graph.ts'
 
-export interface Reached {
+interface Reached {
   id: string
   /** Number of edges from the start. */
   depth: number

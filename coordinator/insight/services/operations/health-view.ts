@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { SERVICE_STATES } from '../probe.ts'
 import type { ServiceHealth } from '../services.ts'
 
-export const CheckView = z.object({
+const CheckView = z.object({
   name: z.string(),
   url: z.string(),
   state: z.enum(['up', 'down', 'unknown']),

@@ -26,7 +26,7 @@ export interface ServerFacts {
 const CONNECT_MS = 1500
 const KEEP_ALIVE_MS = 2000
 /** Longest wait for a server that was reached to say what it is. */
-export const CHECK_MS = 2000
+const CHECK_MS = 2000
 const INT8 = 20
 
 /** Numbers as the layers above read them: each `bigint` is below 2^53. */

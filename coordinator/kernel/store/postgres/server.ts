@@ -12,7 +12,7 @@ const RETRY_AFTER_SECONDS = 2
 const PORT = 5432
 
 /** Receives the reason when the database is away, and with undefined when it is back. */
-export type OutageListener = (reason: string | undefined) => void
+type OutageListener = (reason: string | undefined) => void
 
 /**
  * The server behind an address, and a circuit breaker for all connections to it. A pulse on a

@@ -23,8 +23,8 @@ const OPTION_FIELDS = {
 }
 
 /** Any other option is ignored: a server's, which the operator decides, or an absent sampler. */
-export const Options = z.object(OPTION_FIELDS)
-export type Options = z.infer<typeof Options>
+const Options = z.object(OPTION_FIELDS)
+type Options = z.infer<typeof Options>
 
 /** Fields that chat and generate share. */
 export const ANSWER_FIELDS = {

@@ -12,7 +12,7 @@ export const ollamaStatus = ({ code }: Pick<ShoalError, 'code'>): number =>
   // programs look for 404 before they offer to download a model
   code === 'invalid_model' ? 404 : withoutUnprocessable(httpStatus(code))
 
-export const withoutUnprocessable = (status: number): number => (status === 422 ? 400 : status)
+const withoutUnprocessable = (status: number): number => (status === 422 ? 400 : status)
 
 export const OLLAMA_FORM: AnswerForm = {
   streamHeaders: { 'content-type': 'application/x-ndjson' },

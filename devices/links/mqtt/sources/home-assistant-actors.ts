@@ -10,7 +10,7 @@ import { type EntityDevice, readOn, readState, readTopic } from './home-assistan
 import { mergeReaders } from './merge-readers.ts'
 
 /** Reason for an entity whose commands need a program to be written. */
-export const UNKNOWN_TEMPLATE = 'its command template is not supported'
+const UNKNOWN_TEMPLATE = 'its command template is not supported'
 
 type Commands = Record<string, MqttCommand>
 

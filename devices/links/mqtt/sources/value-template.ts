@@ -3,7 +3,7 @@ import type { Payload } from '../found-device.ts'
 import { toWord } from './fields.ts'
 
 /** Reads a value out of a payload. */
-export type ReadValue = (payload: Payload) => unknown
+type ReadValue = (payload: Payload) => unknown
 
 /** `.name`, `['name']` or `[0]`, as often as it takes. */
 const STEP = /\.(\w{1,64})|\[['"]([^'"\]]{1,64})['"]\]|\[(\d{1,4})\]/g

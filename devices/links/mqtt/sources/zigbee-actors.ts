@@ -12,7 +12,7 @@ import { ACCESS, type Expose, type Feature } from './zigbee-exposes.ts'
    zigbee-herdsman-converters). */
 
 /** A part of a radio that takes commands. */
-export interface ZigbeeActor
+interface ZigbeeActor
   extends Pick<FoundDevice, 'profile' | 'commands' | 'stopVerb' | 'readOnlyReason'> {
   /** Property of its state; the name of the part unless it is `state`. */
   property: string

@@ -59,7 +59,7 @@ const KNOWN: Readonly<Record<string, { property: string; convert: Convert; unit?
 }
 
 /** A reading of a state message. */
-export interface ZigbeeReading {
+interface ZigbeeReading {
   /** Field of the message. */
   field: string
   property: string

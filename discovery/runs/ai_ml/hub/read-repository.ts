@@ -4,7 +4,7 @@ import hf from '../../../upstreams/sources/hf.ts'
 import { readAnswer } from '../../../upstreams/try-sources.ts'
 
 /** A weights file of a repository of the hub. */
-export interface HubFile {
+interface HubFile {
   path: string
   bytes: number | null
   /** Digest of a file in large file storage; null for any other. */
@@ -23,7 +23,7 @@ export interface HubRepository {
   files: readonly HubFile[]
 }
 
-export type AskHub = (request: UpstreamRequest) => Promise<UpstreamAnswer>
+type AskHub = (request: UpstreamRequest) => Promise<UpstreamAnswer>
 
 const Sibling = z.object({
   rfilename: z.string().max(1024),

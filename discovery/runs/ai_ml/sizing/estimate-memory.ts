@@ -31,7 +31,7 @@ const FLOAT16_BYTES = 2
 /** Part of the memory that a model may use; the rest is for the system and its display. */
 const USABLE = 0.92
 
-export interface MemoryEstimate {
+interface MemoryEstimate {
   weightsBytes: number
   kvCacheBytes: number
   overheadBytes: number

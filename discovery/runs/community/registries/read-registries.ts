@@ -3,7 +3,7 @@ import { readUtcTime } from '../../../fields/utc-time.ts'
 import type { RegistryHit } from '../../../modules/community/registry-search.ts'
 
 /** How well a name matches: as a whole, at its beginning, somewhere, or only in other fields. */
-export const scoreMatch = (name: string, query: string): number => {
+const scoreMatch = (name: string, query: string): number => {
   const [left, right] = [name.toLowerCase(), query.toLowerCase()]
   if (left === right || left.split(/[/@:]/).at(-1) === right) return 1
   if (left.startsWith(right)) return 0.8

@@ -5,7 +5,7 @@ import type { EngineClient } from './engine-client.ts'
 const OLDEST = '1.41'
 const NEWEST = '1.56'
 
-export const EngineVersion = z.object({
+const EngineVersion = z.object({
   Version: z.string(),
   ApiVersion: z.string().regex(/^\d{1,3}\.\d{1,3}$/),
   MinAPIVersion: z.string().optional(),

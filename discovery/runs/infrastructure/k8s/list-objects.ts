@@ -15,7 +15,7 @@ const Page = z.object({
 })
 const Status = z.object({ message: z.string().default(''), reason: z.string().default('') })
 
-export interface ObjectList<T> {
+interface ObjectList<T> {
   items: T[]
   /** Objects of another form. */
   unread: number

@@ -16,7 +16,7 @@ export interface Product {
 }
 
 /** What rules look at. */
-export interface SeenAnswer {
+interface SeenAnswer {
   headers: HeaderFacts
   page: Page
   tls: TlsFacts | null

@@ -12,7 +12,7 @@ interface PlannedQuestion {
 const FIRST_INTERVAL_MS = 1000
 
 /** Most different questions on a link, so that no answer can make this cell ask without end. */
-export const MAX_QUESTIONS = 256
+const MAX_QUESTIONS = 256
 
 /** Questions of one link, each repeated at growing intervals until it is answered. */
 export class QuestionPlan {

@@ -14,7 +14,7 @@ export interface ListedService {
 }
 
 /** Complete records of one service, so that bonjour-service lists it at once. */
-export interface ServiceAnswers {
+interface ServiceAnswers {
   /** Service type: `_ipp._tcp`. */
   type: string
   /** Full name of the instance. */

@@ -7,7 +7,7 @@ export const MAX_SPF_LOOKUPS = 10
 
 const POLICIES = { '-': 'fail', '~': 'softfail', '?': 'neutral', '+': 'pass' } as const
 
-export const isSpf = (text: string): boolean => /^v=spf1(\s|$)/i.test(text)
+const isSpf = (text: string): boolean => /^v=spf1(\s|$)/i.test(text)
 
 /** Terms that cause a lookup, and the domain of those whose record counts too. */
 const parseTerm = (term: string): { counts: boolean; next: string | undefined } => {

@@ -4,7 +4,7 @@ import type { DnsScan } from '../../../modules/osint/dns-scan.ts'
 type Mail = DnsScan['mail']
 
 /** Tags of a record such as `v=DMARC1; p=reject` (RFC 6376, 3.2). */
-export const parseTags = (text: string): Map<string, string> =>
+const parseTags = (text: string): Map<string, string> =>
   new Map(
     text.split(';').flatMap(part => {
       const [key = '', ...value] = part.split('=')

@@ -11,7 +11,7 @@ import {
 } from 'satellite.js'
 
 /** Position of a satellite by SGP4. */
-export interface OrbitPoint {
+interface OrbitPoint {
   lat: number
   lon: number
   altitudeKm: number

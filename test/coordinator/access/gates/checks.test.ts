@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CHECK_IDS, listChecks, runChecks } from '../../../../coordinator/access/gates/checks.ts'
+import { listChecks, runChecks } from '../../../../coordinator/access/gates/checks.ts'
 import type { GovernanceFacts } from '../../../../coordinator/access/gates/facts.ts'
 import {
   BROKEN,
@@ -11,15 +11,14 @@ import {
   withRequest,
 } from '../../../support/governance-facts.ts'
 
-t.test('there are 23 governance checks, each with a function', async t => {
+t.test('there are 23 governance checks, each with a case that breaks it', async t => {
   t.equal(listChecks().length, 23)
   t.strictSame(
     listChecks()
       .map(({ id }) => id)
       .toSorted(),
-    CHECK_IDS.toSorted(),
+    Object.keys(BROKEN).toSorted(),
   )
-  t.strictSame(Object.keys(BROKEN).toSorted(), CHECK_IDS.toSorted())
 })
 
 t.test('every check passes on a healthy setup', async t => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { CHECK_IDS, type CheckResult } from '../../../../coordinator/access/gates/checks.ts'
+import { type CheckResult, listChecks } from '../../../../coordinator/access/gates/checks.ts'
 import {
   FRAMEWORK_IDS,
   loadFeatures,
@@ -10,6 +10,8 @@ import {
   complianceReport,
   Declarations,
 } from '../../../../coordinator/access/gates/compliance/report.ts'
+
+const CHECK_IDS = listChecks().map(({ id }) => id)
 
 const results = (passed: boolean): CheckResult[] =>
   CHECK_IDS.map(id => ({

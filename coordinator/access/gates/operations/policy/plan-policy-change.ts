@@ -67,7 +67,7 @@ export const runChange = async (
   return answerOf(plan, 'changed', number)
 }
 
-export interface ChangePlan {
+interface ChangePlan {
   wanted: Policy
   current: PolicyInForce
   reason: string

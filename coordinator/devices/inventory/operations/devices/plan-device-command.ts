@@ -40,7 +40,7 @@ export interface DeviceCommandInput {
   params?: Record<string, z.core.util.JSONType>
 }
 
-export type DeviceRequest = Omit<CommandRequest, 'mode'> & { deviceId: string }
+type DeviceRequest = Omit<CommandRequest, 'mode'> & { deviceId: string }
 
 /** A command to a device, as its cell would carry it out now. */
 export interface PlannedDeviceCommand extends Pick<CommandPlan, 'plan' | 'checks'> {
@@ -110,7 +110,7 @@ export const prepareCommandOf = (
  * Cell whose announcement describes the commands of a device here: its own, or, while that is not
  * connected to this coordinator, another one that announces the device, for what is urgent.
  */
-export const findCommandedCell = (
+const findCommandedCell = (
   { cellId, alsoOn }: Device,
   fleet: Pick<FleetViews['fleet'], 'cell'>,
 ): string => [cellId, ...alsoOn].find(one => fleet.cell(one)?.announce !== undefined) ?? cellId

@@ -28,7 +28,7 @@ export interface UrgentPlan {
 }
 
 /** End of an urgent command on one of several devices. */
-export interface DeviceEnd {
+interface DeviceEnd {
   device: Device
   /** Undefined for a device that the command does not bring to rest. */
   command: CommandRecord | undefined
