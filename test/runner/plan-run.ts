@@ -3,26 +3,52 @@ import { sep } from 'node:path'
 import { SLOW_FILES } from './slow-files.ts'
 
 /** Files in one process: enough to share the loading, few enough that the last one to end is short. */
-const GROUP_SIZE = 10
+const GROUP_SIZE = 20
+/** Slow files that have a process of their own; the others are a few in each. */
+export const SLOWEST = 24
+const SLOW_GROUP_SIZE = 4
 /** Expressions with which a file changes or measures its whole process. */
 const OWN_PROCESS =
   /globalThis|process\.(env|exitCode|memoryUsage|once?\()|t\.setTimeout|syncBuiltin/
 
 /**
- * Divides test files into those that run in one process, in the order in which they start: slow files
- * each alone and first, so that none of them ends the run by itself, then neighbours of a folder.
+ * Divides test files into those that run in one process, in the order in which they start: the slowest
+ * each alone and first, so that none of them ends the run by itself, then slow ones, then neighbours
+ * of a folder.
  */
 export const planRun = (files: readonly string[]): (readonly string[])[] => {
   const slow = SLOW_FILES.filter(file => files.includes(file))
-  const groups = new Map<string, string[][]>()
-  const alone: string[][] = slow.map(file => [file])
-  for (const file of files) {
-    if (SLOW_FILES.includes(file)) continue
-    if (needsOwnProcess(file)) alone.push([file])
-    else addToGroup(groups, file)
-  }
-  return [...alone, ...[...groups.values()].flat()]
+  const others = files.filter(file => !SLOW_FILES.includes(file))
+  const isSlowest = (file: string): boolean => SLOW_FILES.indexOf(file) < SLOWEST
+  return [
+    ...slow.filter(isSlowest).map(file => [file]),
+    ...group(
+      slow.filter(file => !isSlowest(file)),
+      SLOW_GROUP_SIZE,
+      () => 'slow',
+    ),
+    ...group(others, GROUP_SIZE, folderOf),
+  ]
 }
+
+const folderOf = (file: string): string => file.split(sep, 2).join(sep)
+
+/** First the files that need a process of their own, then groups of those with the same key. */
+const group = (
+  files: readonly string[],
+  size: number,
+  keyOf: (file: string) => string,
+): (readonly string[])[] => {
+  const alone = files.filter(needsOwnProcess)
+  const together = files.filter(file => !alone.includes(file))
+  const groups = Object.values(Object.groupBy(together, keyOf))
+  return [...alone.map(file => [file]), ...groups.flatMap(each => splitEvery(each ?? [], size))]
+}
+
+const splitEvery = (files: readonly string[], size: number): string[][] =>
+  Array.from({ length: Math.ceil(files.length / size) }, (_, at) =>
+    files.slice(at * size, (at + 1) * size),
+  )
 
 /** A file that does not exist is left to its own process, which says so. */
 const needsOwnProcess = (file: string): boolean => {
@@ -31,13 +57,4 @@ const needsOwnProcess = (file: string): boolean => {
   } catch {
     return true
   }
-}
-
-const addToGroup = (groups: Map<string, string[][]>, file: string): void => {
-  const folder = file.split(sep, 2).join(sep)
-  const ofFolder = groups.get(folder) ?? []
-  groups.set(folder, ofFolder)
-  const last = ofFolder.at(-1)
-  if (last !== undefined && last.length < GROUP_SIZE) last.push(file)
-  else ofFolder.push([file])
 }

@@ -15,7 +15,7 @@ import t, { type Test } from 'tap'
 import { MEMORY_FOLDER } from '../support/memory-folder.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { listChanged, listTouched } from './changed-files.ts'
-import { planRun } from './plan-run.ts'
+import { planRun, SLOWEST } from './plan-run.ts'
 import { reportFiles } from './report-files.ts'
 import { runFiles } from './run-files.ts'
 import { parseShard, planShard } from './shard.ts'
@@ -139,14 +139,18 @@ t.test('a file that ends its process fails, with those that it kept from running
   t.match(lines.at(-1), /^not ok - the 3 files above/)
 })
 
-t.test('a plan runs every file once, and the slow ones first and alone', async t => {
+t.test('a plan runs every file once, the slow ones first and the slowest alone', async t => {
   const files = globSync('test/**/*.test.ts', { cwd: ROOT })
   const plan = planRun(files)
   t.strictSame(plan.flat().toSorted(), files.toSorted())
+  t.strictSame(plan.flat().slice(0, SLOW_FILES.length).toSorted(), SLOW_FILES.toSorted())
   t.strictSame(
-    plan.slice(0, SLOW_FILES.length),
-    SLOW_FILES.map(file => [file]),
+    plan.slice(0, SLOWEST),
+    SLOW_FILES.slice(0, SLOWEST).map(file => [file]),
   )
+  const together = plan.flatMap(group => (group.length > 1 ? group : []))
+  t.ok(together.length > files.length / 2)
+  t.notOk(together.includes('test/clients/cli.test.ts'), 'it changes its environment')
 })
 
 t.test('the shards of a run have every file once, and none has all slow ones', async t => {
