@@ -87,8 +87,7 @@ export class Process {
   start(): void {
     this.lines.length = 0
     const script = join(root, 'bin', `${this.#program}.mjs`)
-    const heap = this.#program === 'shoal-coordinator' ? HEAP_FLAGS : []
-    const node = [process.execPath, ...heap, ...this.#nodeFlags]
+    const node = [process.execPath, ...HEAP_FLAGS, ...this.#nodeFlags]
     const [command = '', ...words] = [...this.#wrap, ...node, script, ...this.#args()]
     const child = spawn(command, words, {
       // a test asks nobody outside of its machine
