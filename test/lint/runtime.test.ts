@@ -87,6 +87,42 @@ t.test('only listed files name the runtime of the system, and each entry is used
   )
 })
 
+const ROW = 'names a row that nothing is ordered by'
+const COMMAND = 'made by commands, too, which have no Base'
+
+/** Folders and files that create ids beside those of a runtime. */
+const IDS: Record<string, string> = {
+  'access/gates/new-request.ts': 'compares the time in ids',
+  'access/people/': COMMAND,
+  'access/quota/usage.ts': COMMAND,
+  'agents/conversations/': ROW,
+  'agents/flows/operations/start-on-events.ts': 'names a request in the audit',
+  'agents/sessions/': ROW,
+  'agents/webhooks/webhooks.ts': ROW,
+  'devices/estop/estops.ts': ROW,
+  'devices/swarm/formations.ts': ROW,
+  'fleet/alerts/alert-rows.ts': ROW,
+  'fleet/enrolment/enrolment.ts': ROW,
+  'insight/registers/import-file.ts': ROW,
+  'kernel/replicas/maintenance.ts': COMMAND,
+  'kernel/store/postgres/': 'names databases on a server',
+}
+
+t.test('ids come from the runtime, or have a reason', async t => {
+  const files = globSync('coordinator/**/*.ts', { cwd: root }).filter(file =>
+    /\bnewId\(/.test(stripComments(readFileSync(join(root, file), 'utf8'))),
+  )
+  const isListed = (entry: string) => files.some(file => file.startsWith(`coordinator/${entry}`))
+  t.strictSame(
+    files.filter(file => !Object.keys(IDS).some(entry => file.startsWith(`coordinator/${entry}`))),
+    [],
+  )
+  t.strictSame(
+    Object.keys(IDS).filter(entry => !isListed(entry)),
+    [],
+  )
+})
+
 /** Timers that recur outside of `kernel/schedules`, which stops them and waits for their runs. */
 const INTERVALS: Record<string, string> = {
   'access/quota/held-rows.ts': 'commands record usage, too, and have no schedules',

@@ -6,6 +6,7 @@ import { addPerson } from '../../coordinator/access/people/people.ts'
 import { addTenant } from '../../coordinator/access/people/tenants.ts'
 import type { KeySpec } from '../../coordinator/kernel/declaration/key.ts'
 import type { Store } from '../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../shared/runtime.ts'
 import { createSigner, generatePrivateKey, type Signer } from '../../shared/signing.ts'
 import type { Approval } from '../../shared/wire/approval.ts'
 import {
@@ -82,6 +83,7 @@ export const runHistories = async (
   const keys = new Keys({ store, logger: { warn: () => {} }, now: () => clock.now })
   const ledger = { ...store.ledger, nowMs: async () => clock.now }
   const gates = new GateKeeper({
+    runtime: systemRuntime,
     store: { ledger },
     definitions: defineGates(game),
     signer,

@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Signer } from '../../../shared/signing.ts'
 import type { Approval } from '../../../shared/wire/approval.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
@@ -35,6 +36,7 @@ import { createSignedApproval } from './signed-approval.ts'
 import { auditRefusal, rolesNow, useUp } from './use.ts'
 
 interface GateKeeperParts extends ChangeParts {
+  runtime: Pick<Runtime, 'ids'>
   /** Definitions in force, read at each use because an approved policy may replace them. */
   readonly definitions: Definitions
   signer: Signer
@@ -70,8 +72,10 @@ export class GateKeeper {
   /** Returns the pending request when the same one is requested again. */
   async request(wanted: NewRequest, caller: Caller): Promise<GateRequest> {
     await this.#changes.followClock()
-    const { store, now } = this.#parts
-    const wish = createRequest(wanted, caller, this.definition(wanted.gateId), now())
+    const { store, now, runtime } = this.#parts
+    const at = now()
+    const made = { now: at, id: runtime.ids.create('gate', at) }
+    const wish = createRequest(wanted, caller, this.definition(wanted.gateId), made)
     return store.ledger.sealed.write(async trx => {
       await this.#changes.settle(trx)
       const open = await openRequests(trx, wish, now())

@@ -16,12 +16,12 @@ export const createRequest = (
   { gateId, subject, summary, plan, evidence = null }: NewRequest,
   { person, tenantId }: Caller,
   rules: GateDefinition,
-  now: number,
+  { now, id }: { now: number; id: string },
 ): StoredRequest => {
   const hashed = planHash(plan)
   requireCanonical(evidence, 'evidence')
   return {
-    id: newId('gate', now),
+    id,
     gateId,
     tenantId,
     requesterId: person.personId,

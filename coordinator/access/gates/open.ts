@@ -26,7 +26,7 @@ export interface GateViews {
 }
 
 interface GateDomainParts
-  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+  extends Pick<Base, 'stack' | 'logger' | 'now' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: { policy_file?: string | undefined; gates: Gates; compliance: Declarations }
   store: Pick<Store, 'ledger' | 'revisions'>
@@ -56,6 +56,7 @@ export const openGates = async (parts: GateDomainParts): Promise<{ views: GateVi
     signer: signing,
     addEvents: events.addWithin,
     now,
+    runtime: parts.runtime,
   })
   leaderWork.every('gates.sweep', SWEEP_SECONDS, ledger => gates.sweep(ledger))
   return {

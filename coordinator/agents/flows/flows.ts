@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { newId } from '../../../shared/ids.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { HOUR_MS } from '../../../shared/time.ts'
 import type { Starter } from '../../access/keys/starter.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
@@ -53,6 +53,7 @@ interface FlowsParts {
   synergies: SynergiesConfig
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'ids'>
 }
 
 /** Flows and synergies of the configuration, and their runs. */
@@ -99,8 +100,8 @@ export class Flows {
     by: Starter,
     { onceKey, mostPerHour }: StartOptions = {},
   ): Promise<FlowRun> {
-    const { ledger, queue, now } = this.#parts
-    const id = newId('run', now())
+    const { ledger, queue, now, runtime } = this.#parts
+    const id = runtime.ids.create('run', now())
     const run = await ledger.sealed.write(async trx => {
       const { flowId, synergyId, steps, team, cost_eur } = what
       const { tenantId, keyId, requestId, actor } = by

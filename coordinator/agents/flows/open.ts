@@ -16,7 +16,7 @@ import { forgetRuns } from './run-retention.ts'
 import { isOpenRun } from './run-store.ts'
 import type { StepCaller } from './step-caller.ts'
 
-interface FlowDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
+interface FlowDomainParts extends Pick<Base, 'now' | 'runtime'>, Pick<OpenLeader, 'leaderWork'> {
   config: { flows: FlowsConfig; synergies: SynergiesConfig }
   store: Pick<Store, 'ledger'>
   work: Pick<OpenQueue, 'queue' | 'addKind'>
@@ -45,7 +45,7 @@ const FORGET_SECONDS = 3600
 const FORGET_AT_ONCE = 200
 
 export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowViews } => {
-  const { config, store, work, leaderWork, now } = parts
+  const { config, store, work, leaderWork, now, runtime } = parts
   const { ledger } = store
   requireKnownFlows(config)
   let caller: StepCaller | undefined
@@ -78,7 +78,7 @@ export const openFlows = (parts: FlowDomainParts): OpenFlows & { views: FlowView
     while (await forgetRuns(led, before, FORGET_AT_ONCE));
   })
   const { flows: named, synergies } = config
-  const flows = new Flows({ ledger, queue: work.queue, flows: named, synergies, now })
+  const flows = new Flows({ ledger, queue: work.queue, flows: named, synergies, now, runtime })
   const connectFlows = (given: StepCaller): void => {
     caller = given
     work.queue.wake()

@@ -1,4 +1,4 @@
-import { newId } from '../../../shared/ids.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Message, Task } from './task.ts'
 import type { TaskRun } from './task-run.ts'
 import type { TurnWork } from './turn.ts'
@@ -18,10 +18,10 @@ export interface NewTask {
 /** Builds a new task in its first state, and its run. `at` is Unix time in milliseconds. */
 export const firstTask = (
   { run: given, contextId: joined, message, metadata }: NewTask,
-  at: number,
+  { at, ids }: { at: number } & Pick<Runtime, 'ids'>,
 ): { task: Task; run: TaskRun } => {
-  const taskId = newId('task', at)
-  const contextId = joined ?? newId('ctx', at)
+  const taskId = ids.create('task', at)
+  const contextId = joined ?? ids.create('ctx', at)
   const status = { state: 'submitted' as const, timestamp: new Date(at).toISOString() }
   const history = message === undefined ? [] : [{ ...message, taskId, contextId }]
   return {

@@ -1,3 +1,4 @@
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Ownership } from '../../kernel/leases/ownership.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import { claimMessage } from './claim.ts'
@@ -20,7 +21,10 @@ export interface StartedTask {
   start: () => Promise<void>
 }
 
-type OwnerParts = Omit<TurnParts, 'worker' | 'onMail'> & { ownership: Ownership }
+type OwnerParts = Omit<TurnParts, 'worker' | 'onMail'> & {
+  ownership: Ownership
+  runtime: Pick<Runtime, 'setTimeout' | 'ids'>
+}
 
 /**
  * Opening for a message that this process has just posted; other processes derive it from the
@@ -45,7 +49,7 @@ export class TaskOwner {
   /** Id of this process. */
   readonly worker: string
   readonly turns: Turns
-  readonly #parts: LiveTaskParts
+  readonly #parts: LiveTaskParts & Pick<OwnerParts, 'runtime'>
   readonly #owning: Owning
   #answer: Answerer = async () => undefined
 
@@ -68,8 +72,9 @@ export class TaskOwner {
   }
 
   async begin(asked: NewTask): Promise<StartedTask> {
+    const { now, runtime } = this.#parts
     this.turns.requireRoom(asked.run.tenantId)
-    const { task, run } = firstTask(asked, this.#parts.now())
+    const { task, run } = firstTask(asked, { at: now(), ids: runtime.ids })
     const live = new LiveTask(task, run, this.#parts)
     this.turns.add(live)
     try {

@@ -85,7 +85,7 @@ interface TaskParts {
   hooks?: TaskHooks | undefined
   logger: Pick<Logger, 'warn' | 'error'>
   now: () => number
-  runtime: Pick<Runtime, 'setTimeout'>
+  runtime: Pick<Runtime, 'setTimeout' | 'ids'>
 }
 
 const DROPPED_AT_ONCE = 500

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Signer } from '../../../shared/signing.ts'
 import type { ApprovedPlan } from '../../../shared/wire/approved-plan.ts'
 import { LIVE_GATE } from '../../../shared/wire/plan-part.ts'
@@ -23,6 +24,7 @@ interface CommandCreationParts {
   isHere: (cellId: string) => boolean
   /** Unix milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'ids'>
 }
 
 interface OwnParts extends CommandCreationParts {
@@ -118,11 +120,12 @@ export class CommandCreation {
     { facts, hazard, level }: PreparedCommand,
     approval?: ApprovedPlan,
   ): Promise<CommandRecord> {
-    const { signer, exchange } = this.#parts
+    const { signer, exchange, runtime } = this.#parts
     await exchange.adoptOlder(trx, request.cellId)
     const now = this.#parts.now()
+    const id = runtime.ids.create('cmd', now)
     const fence = await nextFence(trx, request.cellId, now)
-    const command = makeCommand(request, { hazard, fence, approval, level, signer, now })
+    const command = makeCommand(request, { id, hazard, fence, approval, level, signer, now })
     const made = newRecord(
       command,
       facts.timeout_seconds,

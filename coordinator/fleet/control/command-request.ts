@@ -1,6 +1,5 @@
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import { newId } from '../../../shared/ids.ts'
 import type { Signer } from '../../../shared/signing.ts'
 import { signApproval } from '../../../shared/wire/approval.ts'
 import type { ApprovedPlan } from '../../../shared/wire/approved-plan.ts'
@@ -32,6 +31,7 @@ export interface CommandRequest {
 
 /** Inputs of a command other than the request itself. */
 interface CommandInputs {
+  id: string
   hazard: Hazard
   fence: number
   approval?: ApprovedPlan | undefined
@@ -46,12 +46,12 @@ type Unsigned = Omit<Command, 'key_id' | 'signature'>
 /** Throws `conflict` when the approval has expired: a command never outlives its approval. */
 export const makeCommand = (request: CommandRequest, making: CommandInputs): Command => {
   const { cellId, deviceId, verb, params, mode, ttlSeconds } = request
-  const { hazard, fence, approval, level, signer, now } = making
+  const { id, hazard, fence, approval, level, signer, now } = making
   const approvedUntil = approval?.approval.expires_at ?? Number.POSITIVE_INFINITY
   if (now >= approvedUntil)
     throw new ShoalError('conflict', `the approval of ${verb} has expired; request it again`)
   const command: Unsigned = {
-    id: newId('cmd', now),
+    id,
     cell_id: cellId,
     ...(deviceId === undefined ? {} : { device_id: deviceId }),
     verb,

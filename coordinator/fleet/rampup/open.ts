@@ -20,7 +20,7 @@ export interface RampUpViews {
   rampUps: RampUps
 }
 
-interface RampUpDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
+interface RampUpDomainParts extends Pick<Base, 'now' | 'runtime'>, Pick<OpenLeader, 'leaderWork'> {
   config: { rampup: RampUpConfig }
   store: Pick<Store, 'ledger' | 'records'>
   work: Pick<OpenQueue, 'queue' | 'addKind'>
@@ -31,7 +31,7 @@ interface RampUpDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderW
 
 /** Ramp-ups of settings in stages. */
 export const openRampUps = (parts: RampUpDomainParts): { views: RampUpViews } => {
-  const { config, store, work, configs, fleet, monitor, leaderWork, now } = parts
+  const { config, store, work, configs, fleet, monitor, leaderWork, now, runtime } = parts
   const { ledger, records } = store
   const { alerts } = monitor
   const errorShares = new ErrorShares({ records, now })
@@ -41,6 +41,14 @@ export const openRampUps = (parts: RampUpDomainParts): { views: RampUpViews } =>
     while (await forgetRampUps(led, before, FORGET_AT_ONCE));
   })
   const { rampup } = config
-  const rampUps = new RampUps({ ledger, config: rampup, queue: work.queue, configs, fleet, now })
+  const rampUps = new RampUps({
+    ledger,
+    config: rampup,
+    queue: work.queue,
+    configs,
+    fleet,
+    now,
+    runtime,
+  })
   return { views: { rampUps } }
 }

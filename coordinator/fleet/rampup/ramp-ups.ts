@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { newId } from '../../../shared/ids.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Starter } from '../../access/keys/starter.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { Queue } from '../../kernel/queue/queue.ts'
@@ -24,6 +24,7 @@ interface RampUpsParts {
   fleet: Pick<Fleet, 'cells'>
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'ids'>
 }
 
 /** Ramp-ups: the configured settings are rolled out in stages, one ramp-up at a time. */
@@ -60,7 +61,7 @@ export class RampUps {
    * commit. Throws `conflict` while another one runs.
    */
   async startWithin(trx: SealedTrx, plan: RampUpPlan, by: Starter): Promise<string> {
-    const { queue, now } = this.#parts
+    const { queue, now, runtime } = this.#parts
     const { tenantId, keyId, requestId, actor } = by
     const running = await trx
       .selectFrom('ramp_ups')
@@ -71,7 +72,7 @@ export class RampUps {
       throw new ShoalError('conflict', `ramp-up ${running.id} is already running`)
     const own = await readCellConfigs(trx, plan.stages.flat())
     const before = Object.fromEntries([...own].map(([name, { document }]) => [name, document]))
-    const id = newId('ramp', now())
+    const id = runtime.ids.create('ramp', now())
     const job = await queue.addWithin(trx, { kind: RAMP_UP, payload: { id }, tenantId })
     const rampUp: RampUp = {
       id,

@@ -1,5 +1,5 @@
 import type { Transaction } from 'kysely'
-import { newId } from '../../../shared/ids.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import { nextSequence } from '../store/sequences.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
@@ -24,16 +24,21 @@ export interface NewJob {
   onceKey?: string
 }
 
+interface JobCreation extends Pick<Runtime, 'ids'> {
+  /** Unix time, milliseconds. */
+  now: number
+}
+
 /** Adds a job inside the transaction of the change that causes it. */
 export const addJob = async (
   trx: SealedTrx,
   kind: JobKind,
   job: NewJob,
-  now: number,
+  creation: JobCreation,
 ): Promise<{ job: Job; added: boolean }> => {
   const known = job.onceKey === undefined ? undefined : await sameJob(trx, job.kind, job.onceKey)
   if (known !== undefined) return { job: known, added: false }
-  const added = await createJob(trx, kind, job, now)
+  const added = await createJob(trx, kind, job, creation)
   await trx.insertInto('jobs').values(jobTable.write(added)).execute()
   return { job: added, added: true }
 }
@@ -65,14 +70,19 @@ const sameJob = async (trx: Trx, kind: string, onceKey: string): Promise<Job | u
   return row && jobTable.read(row)
 }
 
-const createJob = async (trx: SealedTrx, kind: JobKind, job: NewJob, now: number): Promise<Job> => {
+const createJob = async (
+  trx: SealedTrx,
+  kind: JobKind,
+  job: NewJob,
+  { now, ids }: JobCreation,
+): Promise<Job> => {
   const notBefore = job.notBefore ?? now
   const waits = job.lane !== undefined && (await openInLane(trx, job.lane, 1)) > 0
   const payload: unknown = kind.payload.parse(job.payload)
   const { project, team, costCents = 0 } = kind.account(payload as never)
   return {
     seq: await nextSequence(trx, 'jobs'),
-    id: newId('job', now),
+    id: ids.create('job', now),
     kind: job.kind,
     tenantId: job.tenantId,
     project,

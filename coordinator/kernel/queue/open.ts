@@ -19,7 +19,7 @@ export interface OpenQueue {
   onWork(listener: () => void): () => void
 }
 
-interface QueueDomainParts extends Pick<Base, 'now'> {
+interface QueueDomainParts extends Pick<Base, 'now' | 'runtime'> {
   store: Pick<Store, 'ledger'>
 }
 
@@ -27,10 +27,17 @@ interface QueueDomainParts extends Pick<Base, 'now'> {
 export const openQueue = ({
   store,
   now,
+  runtime: { ids },
 }: QueueDomainParts): { work: OpenQueue; views: QueueViews } => {
   const kinds = new Map<string, JobKind>()
   const work = new Listeners<[]>()
-  const queue = createQueue({ ledger: store.ledger, kinds: () => kinds, now, wake: work.notify })
+  const queue = createQueue({
+    ledger: store.ledger,
+    kinds: () => kinds,
+    now,
+    ids,
+    wake: work.notify,
+  })
   const addKind = (kind: JobKind): void => {
     if (kinds.has(kind.kind)) throw new TypeError(`two kinds of job are named ${kind.kind}`)
     kinds.set(kind.kind, kind)

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { type Actor, appendAudit } from '../audit/audit.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
@@ -47,7 +48,7 @@ export interface Queue {
   discard(id: string, scope: JobScope, by: Actor): Promise<Job>
 }
 
-interface QueueParts {
+interface QueueParts extends Pick<Runtime, 'ids'> {
   ledger: Ledger
   kinds: () => JobKinds
   /** Unix time, milliseconds. */
@@ -55,14 +56,14 @@ interface QueueParts {
   wake?: () => void
 }
 
-export const createQueue = ({ ledger, kinds, now, wake = () => {} }: QueueParts): Queue => {
+export const createQueue = ({ ledger, kinds, now, ids, wake = () => {} }: QueueParts): Queue => {
   const kindOf = (name: string): JobKind => {
     const kind = kinds().get(name)
     if (kind === undefined) throw new TypeError(`there is no kind of job ${name}`)
     return kind
   }
   const addWithin: Queue['addWithin'] = async (trx, job) =>
-    (await addJob(trx, kindOf(job.kind), job, now())).job
+    (await addJob(trx, kindOf(job.kind), job, { now: now(), ids })).job
 
   /** Applies a person's change to a job, with its row in the audit. */
   const change = async (

@@ -7,6 +7,7 @@ import { Keys } from '../../../../coordinator/access/keys/keys.ts'
 import { createPerson } from '../../../../coordinator/access/people/people.ts'
 import { createTenant } from '../../../../coordinator/access/people/tenants.ts'
 import type { GatePerson } from '../../../../coordinator/kernel/declaration/caller.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { createSigner, generatePrivateKey } from '../../../../shared/signing.ts'
 import { Approval, findApprovalFault } from '../../../../shared/wire/approval.ts'
 import { runHistories } from '../../../support/gate-histories.ts'
@@ -33,6 +34,7 @@ const scene = async (t: Pick<Test, 'teardown'>, definitions = loadShippedGates()
   const events: string[] = []
   const open = (own = store, now = () => clock.now): GateKeeper =>
     new GateKeeper({
+      runtime: systemRuntime,
       store: own,
       definitions,
       signer,
@@ -288,6 +290,7 @@ t.test('changes since the approval', async t => {
       },
     })
     const changed = new GateKeeper({
+      runtime: systemRuntime,
       store,
       signer,
       definitions: stricter,

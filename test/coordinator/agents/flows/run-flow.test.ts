@@ -8,6 +8,7 @@ import { CoordinatorConfig } from '../../../../coordinator/config.ts'
 import type { Job } from '../../../../coordinator/kernel/queue/job.ts'
 import { JobError } from '../../../../coordinator/kernel/queue/job-error.ts'
 import type { Queue } from '../../../../coordinator/kernel/queue/queue.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
 
 const BY = { tenantId: 'demo', keyId: 'k', requestId: 'r', actor: 'key:k' }
@@ -27,7 +28,14 @@ const scene = async (t: Test, steps: object[], over: Partial<StepCaller> = {}) =
     wake: () => {},
   } satisfies Pick<Queue, 'addWithin' | 'hastenWithin' | 'wake'>
   const { flows: parsed } = CoordinatorConfig.parse({ flows: { one: { steps } } })
-  const flows = new Flows({ ledger, queue, flows: parsed, synergies: {}, now })
+  const flows = new Flows({
+    ledger,
+    queue,
+    flows: parsed,
+    synergies: {},
+    now,
+    runtime: systemRuntime,
+  })
   const { id } = await flows.start(flows.flow('one'), BY)
   const caller: StepCaller = {
     call: async ({ action }): Promise<StepResult> => {

@@ -11,7 +11,7 @@ t.test('an event that occurs just after a completed store write is stored too', 
   const now = () => 1_800_000_000_000
   const { task, run } = firstTask(
     newTask(async () => {}),
-    now(),
+    { at: now(), ids: systemRuntime.ids },
   )
   const live = new LiveTask(task, run, {
     runtime: systemRuntime,

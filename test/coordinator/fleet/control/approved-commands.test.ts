@@ -48,7 +48,14 @@ const scene = async (t: Test) => {
     return { personId: id, keyId: key.id, kind: key.kind, roles: key.roles }
   }
   const definitions = loadShippedGates()
-  const gates = new GateKeeper({ store, definitions, signer, addEvents: async () => {}, now })
+  const gates = new GateKeeper({
+    runtime: systemRuntime,
+    store,
+    definitions,
+    signer,
+    addEvents: async () => {},
+    now,
+  })
 
   const world = { maxSpeed: 1, battery: 80 }
   const moved: unknown[] = []

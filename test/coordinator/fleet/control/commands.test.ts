@@ -453,7 +453,8 @@ t.test('a stop without an answer is found behind any number of newer commands', 
     at: number,
   ) => {
     const request = { ...ping, verb, deviceId }
-    const making = { hazard, fence: 1, approval: undefined, level: CAPABILITY, now: at }
+    const id = systemRuntime.ids.create('cmd', at)
+    const making = { id, hazard, fence: 1, approval: undefined, level: CAPABILITY, now: at }
     const signed = makeCommand(request, { ...making, signer: coordinator })
     const record = { ...newRecord(signed, 30, 'key:k'), state, updatedAt: at }
     return commandTable.write(toStoredCommand(record))

@@ -15,6 +15,7 @@ import type { Job } from '../../../../coordinator/kernel/queue/job.ts'
 import { JobError } from '../../../../coordinator/kernel/queue/job-error.ts'
 import { createQueue } from '../../../../coordinator/kernel/queue/queue.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { a2aScene, caller } from '../../../support/a2a.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
 
@@ -86,14 +87,27 @@ const scene = async (t: Test) => {
   const errorShares = new ErrorShares({ records, now })
   const parts = { ledger, errorShares, configs, fleet, alerts: () => alerts, now }
   const kind = createRampUpKind(parts as never)
-  const queue = createQueue({ ledger, kinds: () => new Map([[RAMP_UP, kind]]), now })
+  const queue = createQueue({
+    ledger,
+    kinds: () => new Map([[RAMP_UP, kind]]),
+    now,
+    ids: systemRuntime.ids,
+  })
   const config = RampUpConfig.parse({
     document: SLOTS,
     stages_percent: [25, 100],
     hold_seconds: 60,
     apply_seconds: 30,
   })
-  const rampUps = new RampUps({ ledger, config, queue, configs, fleet, now } as never)
+  const rampUps = new RampUps({
+    ledger,
+    config,
+    queue,
+    configs,
+    fleet,
+    now,
+    runtime: systemRuntime,
+  } as never)
   const plan = await rampUps.plan()
   const start = () => ledger.sealed.write(trx => rampUps.startWithin(trx, plan, BY))
   /** One look, by a claim of the job with this fence. */

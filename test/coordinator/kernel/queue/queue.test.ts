@@ -400,7 +400,12 @@ t.test('processes that are killed while working lose no job', async t => {
   t.teardown(() => store.close())
   const kind = testKind({ maxAttempts: 50 })
   const kinds = new Map([[kind.kind, kind]])
-  const queue = createQueue({ ledger: store.ledger, kinds: () => kinds, now: Date.now })
+  const queue = createQueue({
+    ledger: store.ledger,
+    kinds: () => kinds,
+    now: Date.now,
+    ids: systemRuntime.ids,
+  })
   const total = 400
   const { tenantId: _, ...ownerless } = own
   await Promise.all(

@@ -32,7 +32,12 @@ export const queueScene = async (t: Pick<Test, 'teardown'>, kinds: JobKind[]) =>
   const store: Store = await temporaryStore(t, undefined, { now })
   for (const id of ['one', 'two']) await createTenant(store.ledger, { id, name: id }, BY)
   const byName = new Map(kinds.map(kind => [kind.kind, kind]))
-  const queue = createQueue({ ledger: store.ledger, kinds: () => byName, now })
+  const queue = createQueue({
+    ledger: store.ledger,
+    kinds: () => byName,
+    now,
+    ids: systemRuntime.ids,
+  })
   const work = (parts: Partial<WorkerParts> = {}) => {
     const worker = Worker.start({
       ledger: store.ledger,

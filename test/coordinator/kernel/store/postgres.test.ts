@@ -21,6 +21,7 @@ import {
   issueServerCertificate,
 } from '../../../../coordinator/kernel/tls/certificate.ts'
 import { newId } from '../../../../shared/ids.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { testLeader } from '../../../contracts/leader.ts'
 import { testLeases } from '../../../contracts/lease.ts'
 import { testStoreContract } from '../../../contracts/store.ts'
@@ -303,7 +304,12 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     const ledgers = [await open(), await open(), await open()] as const
     const kind = testKind()
     const now = () => 1_800_000_000_000
-    const queue = createQueue({ ledger: ledgers[0], kinds: () => new Map([['test', kind]]), now })
+    const queue = createQueue({
+      ledger: ledgers[0],
+      kinds: () => new Map([['test', kind]]),
+      now,
+      ids: systemRuntime.ids,
+    })
     const total = 240
     const addAll = (laneOf: (n: number) => object) =>
       Promise.all(
