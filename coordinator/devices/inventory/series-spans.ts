@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Segment } from '../../fleet/series/series-buffer.ts'
 
 /** Samples of one span of time, gathered. */
-interface Span {
+export interface Span {
   samples: number
   mean: number
 }
