@@ -1,14 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t from 'tap'
 import { listOutdated } from '../../bin/docs.ts'
-import { createResponseExamples } from '../../bin/response-examples.ts'
+import { createResponseExamples, keepCurrentExamples } from '../../bin/response-examples.ts'
 import { settle } from '../../bin/settle-answer.ts'
 import { type ExampleAnswer, formatWorkedExample } from '../../bin/worked-example.ts'
 import { PendingView } from '../../coordinator/kernel/declaration/pending-result.ts'
+import { operations } from '../../coordinator/surfaces/catalogue/operations.ts'
 import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
-import { readResponseExamples } from '../../coordinator/surfaces/http/docs/response-examples.ts'
+import {
+  type ResponseExample,
+  readResponseExamples,
+} from '../../coordinator/surfaces/http/docs/response-examples.ts'
 import { joinAnswers } from '../support/organisation/answer-examples.ts'
 import { callOperations } from '../support/organisation/call-operations.ts'
 import { callSkills } from '../support/organisation/call-skills.ts'
@@ -110,6 +115,14 @@ t.test('every operation has an example of its response, which a real answer gave
   const examples = readResponseExamples()
   const fresh = createResponseExamples(joinAnswers(answers.own, asked))
   t.strictSame([...examples.keys()], Object.keys(fresh), 'npm run docs makes the file')
+  const declared = [...skills, ...operations]
+  const renew = (stored: typeof examples) =>
+    Object.entries(keepCurrentExamples(fresh, stored, declared)).flatMap(([id, { value }]) =>
+      isDeepStrictEqual(value, stored.get(id)?.value) ? [] : [id],
+    )
+  t.strictSame(renew(examples), [], 'and leaves every example that still has its form')
+  const old = { ...(examples.get('cells-show') as ResponseExample), value: { id: 'cell_1' } }
+  t.strictSame(renew(new Map([...examples, ['cells-show', old]])), ['cells-show'])
   const fieldsOf = ({ value }: { value: unknown }) =>
     Array.isArray(value) || typeof value !== 'object' ? [] : Object.keys(value ?? {}).sort()
   t.strictSame(
