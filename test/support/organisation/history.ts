@@ -64,10 +64,11 @@ type Trx = Parameters<typeof insertFormation>[0]
 const recordFormation = async (trx: Trx, now: number): Promise<void> => {
   const at = now - 3_600_000
   const id = newId('form')
+  const plan = { formation: 'line', position_m: 0.3, required_m: 1, units: [], cells: [] }
   await insertFormation(trx, {
     id,
     ...{ tenantId: 'demo', requestId: 'req', formation: 'line', state: 'running' },
-    ...{ plan: { units: [] } as never, createdBy: 'key', parts: [] },
+    ...{ plan, createdBy: 'key', parts: [] },
     ...{ createdAt: at, startAt: at, endsAt: at + 5000, changedAt: at },
   } as never)
   const outcome = [{ device_id: 'dev_1', cell_id: CELL_ID, distance_m: 0.12, reached: true }]
