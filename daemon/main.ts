@@ -57,7 +57,7 @@ const createUnknownCommandError = (word: string): ShoalError => {
   const names = [...commands.keys()].join(', ')
   return new ShoalError(
     'wrong_usage',
-    `there is no command ${JSON.stringify(word)}: there are ${names}; shoald --help tells more`,
+    `there is no command ${JSON.stringify(word)}: there are ${names}; see shoald --help`,
   )
 }
 

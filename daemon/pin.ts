@@ -21,6 +21,6 @@ export const fetchAuthority = async (
   if (found !== undefined) return found
   throw new ShoalError(
     'forbidden',
-    `${target.origin} is not the coordinator that made this token: its certificate is another one`,
+    `${target.origin} is not the coordinator that made this token: its certificate is a different one`,
   )
 }

@@ -13,7 +13,7 @@ export const endForSure = (
   setTimeout(() => {
     logger.warn(
       { open: process.getActiveResourcesInfo() },
-      'process did not exit by itself: forcing exit',
+      'process did not exit in time; forcing exit',
     )
     process.exit(process.exitCode ?? code)
   }, afterMs).unref()

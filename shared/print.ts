@@ -197,8 +197,8 @@ const fitFirstColumns = (
 /** Line below a table that names the columns left out, or counts them where that is too long. */
 const describeOmitted = (names: string[], columns: number): string => {
   if (names.length === 0) return ''
-  const said = `columns left out: ${names.map(escapeHidden).join(', ')}; --format json prints all`
-  const count = `${names.length} columns left out; --format json prints all`
+  const said = `columns omitted: ${names.map(escapeHidden).join(', ')}; --format json prints all`
+  const count = `${names.length} columns omitted; --format json prints all`
   return `\n${said.length <= columns ? said : count}\n`
 }
 

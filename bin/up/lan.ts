@@ -37,7 +37,7 @@ export const describeForeignAddress = (
 ): string | undefined => {
   const own = Object.values(interfaces).flatMap((found = []) => found.map(each => each.address))
   if (own.includes(address)) return undefined
-  return `--address ${address} is no address of this machine: others reach shoal there only if something forwards to it`
+  return `--address ${address} is not an address of this machine; other hosts reach shoal there only through a forwarder`
 }
 
 /** Flags of the coordinator: any address other than loopback is served with TLS. */

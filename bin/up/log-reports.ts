@@ -35,4 +35,4 @@ const describeModels = ({ models, weights }: LogEntry): string => {
 }
 
 const describeLoss = ({ hour, requests_found, requests_expected }: LostUsage): string =>
-  `usage of ${hour} is missing or was changed: ${requests_found} of ${requests_expected} requests are there; shoal alerts list says what to do`
+  `usage of ${hour} is missing or was changed: ${requests_found} of ${requests_expected} requests are stored; shoal alerts list shows what to do`

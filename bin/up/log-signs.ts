@@ -18,7 +18,7 @@ export type Up = z.infer<typeof Up>
 export const isSettled = ({ msg }: LogEntry): boolean =>
   msg === 'models are loaded' ||
   msg === 'not all models are loaded' ||
-  msg === 'models are loaded when they are asked for'
+  msg === 'models are loaded on their first request'
 
 /** Log line of a coordinator about an hour whose usage is not what was recorded. */
 export const LostUsage = z.object({

@@ -104,7 +104,7 @@ const stepOf = (error: ShoalError, settings: OpenSession['settings']): string | 
   return error.code === 'context_length_exceeded' ? CLEAR_STEP : nextStep(error, settings)
 }
 
-const CLEAR_STEP = '/clear forgets the conversation so far'
+const CLEAR_STEP = '/clear deletes the conversation so far'
 
 /** An answer that is interrupted or fails leaves only what arrived of it in the conversation. */
 const askModel = async (
@@ -164,7 +164,7 @@ const obey = async (
 
 const formatHistory = ({ messages }: ChatState): string =>
   messages.length === 0
-    ? 'nothing was said yet\n'
+    ? 'the conversation is empty\n'
     : messages
         .map(message => `${message.role}: ${escapeHiddenInText(describeMessage(message))}\n`)
         .join('')

@@ -18,7 +18,7 @@ interface ChatOptions {
 export const addChat = (program: Command, run: RunWithSession): void => {
   const command = program
     .command('chat')
-    .argument('[text...]', 'message, in which - stands for standard input; none begins a session')
+    .argument('[text...]', 'message, or - for standard input; without one, a session starts')
     .description('ask a model and stream its answer, or begin a session')
     .option('--model <id>', 'model to ask; auto lets the coordinator choose', AUTO_MODEL)
     .option('--system <text>', 'instructions to the model')

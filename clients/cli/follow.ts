@@ -95,7 +95,7 @@ export const followWork = async (
 }
 
 const describeRunning = ({ name, later }: Pursuit): ShoalError =>
-  new GuidedError('client_closed', `${name} goes on`, `check later with: ${later}`)
+  new GuidedError('client_closed', `${name} is still running`, `check later with: ${later}`)
 
 const pursuitOf = (session: Follower, known: KnownAnswer): Pursuit | undefined => {
   switch (known.kind) {

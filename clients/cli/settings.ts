@@ -64,7 +64,7 @@ export const resolveSettings = (
     profile: name,
     keyHeldBack:
       key === undefined && own === undefined && profile?.key !== undefined
-        ? `the key of ${said} is for ${profile.url} alone`
+        ? `the key of ${said} is valid for ${profile.url} only`
         : undefined,
   }
 }

@@ -113,7 +113,7 @@ const describeEstop = ({ also = [], cells, released_at }: Estop): GuidedError | 
 }
 
 const STILL_STOPPED =
-  'the devices stay stopped until the cell confirms; it is asked again until then'
+  'the devices stay stopped until the cell confirms; the release is resent until then'
 
 const stepsAfterStop = (missing: Estop['cells']['missing']): string[] => [
   ...(missing.some(cell => cell.is_supported)

@@ -23,7 +23,7 @@ export const ESTOP_HELP = {
     'status           lists the stops that are latched on this cell',
     'release          releases the stops that were engaged on this machine',
     '--device NAME    stops the devices of this name or id in place of the whole cell',
-    '--id ESTOP       releases this one stop; one of the fleet comes back while it is in force there',
+    '--id ESTOP       releases this one stop; one of the fleet returns while it is in force there',
     '--reason TEXT    for the people who see the stop; never needed',
   ],
 }
@@ -103,7 +103,7 @@ const changeLatch = async (
   if (!existsSync(stateDir))
     throw new ShoalError(
       'not_found',
-      `there is no state folder ${stateDir}, and nothing was stopped: --state-dir names that of the daemon`,
+      `there is no state folder ${stateDir}, and nothing was stopped; set --state-dir to that of the daemon`,
     )
   const held = new AbortController()
   await lockState(stateDir, AbortSignal.any([signal, held.signal]))

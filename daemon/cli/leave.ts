@@ -23,7 +23,7 @@ export const LEAVE_HELP = {
   summary: 'Removes this cell from its fleet and deletes the identity. Stop the daemon first.',
   flags: [
     '--yes     needed: it is for good, and what was not sent yet is removed',
-    '--force   also when the coordinator cannot be told',
+    '--force   also when the coordinator cannot be reached',
   ],
 }
 

@@ -228,6 +228,6 @@ export class DeviceHost implements DeviceVerbs {
   #omit({ deviceId, name }: LinkedDevice, reason: string): void {
     if (this.#omitted.has(deviceId) || this.#omitted.size >= MAX_DEVICES) return
     this.#omitted.add(deviceId)
-    this.#parts.logger.warn({ device: deviceId, name, reason }, 'device left out')
+    this.#parts.logger.warn({ device: deviceId, name, reason }, 'device skipped')
   }
 }

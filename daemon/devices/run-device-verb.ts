@@ -197,7 +197,7 @@ const isEnded = (error: unknown, { reason: limit }: AbortSignal): boolean =>
   (error instanceof DeviceFailure && error.cause instanceof CommandFailure)
 
 const describeTold = ({ reason, message }: CommandFailure): CommandFailure =>
-  new CommandFailure(reason, `${message}; it was told to stop`)
+  new CommandFailure(reason, `${message}; a stop was ordered`)
 
 /** Reason why a verb has ended: that of its time limit, of its watch, or of its link. */
 const toCommandFailure = (error: unknown, { reason: limit }: AbortSignal): CommandFailure => {

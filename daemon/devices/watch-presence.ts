@@ -32,7 +32,7 @@ export const watchPresence = ({ device, link }: HostedDevice, hazard: Hazard): P
       link
         .stop(deviceId, profile.atEstop)
         .catch(() => {})
-        .finally(() => end('while this ran; it was told to stop'))
+        .finally(() => end('while this ran; a stop was ordered'))
   }
   const stop = link.onChange(look)
   if (!isListed()) {

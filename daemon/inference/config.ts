@@ -58,7 +58,7 @@ export const InferenceConfig = z.strictObject({
     .max(525_600)
     .default(15)
     .describe(
-      'A model that a request or an operator has loaded, and that nobody has used for so long, is ' +
+      'A model that a request or an operator has loaded, and that was not used for this time, is ' +
         'unloaded; 0 is never. What is preloaded or pinned stays.',
     ),
   memory_limit_percent: z
@@ -98,9 +98,7 @@ export const InferenceConfig = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe(
-      'File that holds a token of the hub, for weights that it does not give to everybody.',
-    ),
+    .describe('File that holds a token of the hub, for weights that require one.'),
   download_allow: AllowList.describe(
     'Private servers, as host:port, that models added at the coordinator may be downloaded from.',
   ),

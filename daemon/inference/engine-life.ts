@@ -318,7 +318,7 @@ export class EngineLife {
   #onCrash(why: string, life: AbortSignal): void {
     const { waitMs, open } = this.restarts.planAfterCrash(this.#parts.clock.now())
     this.#retry.later(waitMs, () => void this.#load(life))
-    this.#fail(`the engine ${why}; ${open ? RESTING : 'it starts again by itself'}`)
+    this.#fail(`the engine ${why}; ${open ? RESTING : 'it restarts automatically'}`)
   }
 
   /** Records a failure; the next step is already planned. */

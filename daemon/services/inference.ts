@@ -160,7 +160,7 @@ export const tellOutcome = (
   const counts = { ready: ready.length, failed, of: reports.length }
   if (failed.length > 0) logger.warn(counts, 'not all models are loaded')
   else if (ready.length === reports.length) logger.info(counts, 'models are loaded')
-  else logger.info(counts, 'models are loaded when they are asked for')
+  else logger.info(counts, 'models are loaded on their first request')
 }
 
 /** Source of GPU readings before the sampler is known. */

@@ -28,7 +28,7 @@ export type DeclaredParam = z.infer<typeof DeclaredParam>
 /** Fields of every declared verb; a link adds what is sent. */
 export const DECLARED_VERB = {
   description: z.string().min(1).max(256),
-  hazard: Hazard.default('unsafe').describe('Hazard; unsafe when nothing is said.'),
+  hazard: Hazard.default('unsafe').describe('Hazard; unsafe by default.'),
   params: z
     .record(z.string().regex(/^[a-z][a-z0-9_]{0,31}$/), DeclaredParam)
     .default({})

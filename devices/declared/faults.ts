@@ -44,7 +44,7 @@ const findUnknownParams = (
       .filter(param => !Object.hasOwn(params, param))
       .map(param => ({
         path: ['verbs', name, key],
-        message: `contains {${param}}, which is no parameter of ${name}: declare it in params`,
+        message: `contains {${param}}, which is not a parameter of ${name}; declare it in params`,
       })),
   )
 
@@ -58,7 +58,7 @@ const findUnknownProperty = (
     : [
         {
           path: ['verbs', name, 'confirm', 'property'],
-          message: `${confirm.property} is no property of this device: declare it in properties`,
+          message: `${confirm.property} is not a property of this device; declare it in properties`,
         },
       ]
 
@@ -66,8 +66,8 @@ const findEstopFault = ({ verbs, estop_verb: name }: Declaration): Fault[] => {
   if (name === undefined) return []
   const verb = Object.hasOwn(verbs, name) ? verbs[name] : undefined
   const path = ['estop_verb']
-  if (verb === undefined) return [{ path, message: `${name} is no verb of this device` }]
+  if (verb === undefined) return [{ path, message: `${name} is not a verb of this device` }]
   return Object.keys(verb.params).length === 0
     ? []
-    : [{ path, message: `${name} has parameters, which an e-stop does not know` }]
+    : [{ path, message: `${name} has parameters, which an e-stop cannot provide` }]
 }

@@ -125,7 +125,7 @@ export default defineProfile({
       () => LANDING,
     ),
     land: createHaltVerb('Land where it is.', ({ traits }) => traits.land, LANDING),
-    ...createHoldVerbs('Brake and hover; land where it cannot hold its place.'),
+    ...createHoldVerbs('Brake and hover; land where it cannot hold its position.'),
   },
   envelope: {
     max_state_age_ms: 5000,

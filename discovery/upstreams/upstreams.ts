@@ -161,7 +161,7 @@ export class Upstreams {
     const waitMs = this.#parts.limits.floorWaitMs(source, cacheKey)
     if (waitMs === 0) return
     const retryAfterSeconds = Math.ceil(waitMs / 1000)
-    const message = `it was asked for the same thing less than ${source.floorSeconds} s ago`
+    const message = `it was queried for the same data less than ${source.floorSeconds} s ago`
     throw new UpstreamError(source.id, 'rate_limited', message, { retryAfterSeconds })
   }
 

@@ -30,7 +30,7 @@ export const parseAllowed = (text: string): AllowedTarget | undefined => {
 export const AllowList = z
   .array(
     z.string().refine(text => parseAllowed(text) !== undefined, {
-      error: 'is no host:port, address:port or CIDR:port ([…]:port for IPv6)',
+      error: 'is not host:port, address:port or CIDR:port ([…]:port for IPv6)',
     }),
   )
   .max(1000)

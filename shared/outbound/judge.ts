@@ -72,7 +72,7 @@ const parse = (text: string): URL => {
   if (/[\s\\\p{Cc}\p{Cf}]/u.test(text))
     throw createRefusedError('it has a character that no address has')
   if (!/^https?:\/\/[^/]/i.test(text) || !URL.canParse(text))
-    throw createRefusedError('it is no https address')
+    throw createRefusedError('it is not an https address')
   const url = new URL(text)
   if (url.username !== '' || url.password !== '' || hasUser(text))
     throw createRefusedError('it must not carry a user or password')
@@ -94,7 +94,7 @@ const requirePlainHost = (text: string, url: URL): void => {
   if (url.hostname.endsWith('.')) throw createRefusedError('its host must not end with a dot')
   if (written.startsWith('[')) {
     if (!ipaddr.IPv6.isValid(written.slice(1, -1)))
-      throw createRefusedError('its host is no address')
+      throw createRefusedError('its host is not an address')
     return
   }
   if (written !== url.hostname)
@@ -102,13 +102,13 @@ const requirePlainHost = (text: string, url: URL): void => {
 }
 
 const judgeName = (host: string): void => {
-  if (!host.includes('.')) throw createRefusedError(`${host} is no name of the internet`)
-  if (LOCAL_NAMES.test(host)) throw createRefusedError(`${host} is no name of the internet`)
+  if (!host.includes('.')) throw createRefusedError(`${host} is not a public name`)
+  if (LOCAL_NAMES.test(host)) throw createRefusedError(`${host} is not a public name`)
   if (
     host.length > 253 ||
     !host.split('.').every(label => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label))
   )
-    throw createRefusedError(`${host} is no name of the internet`)
+    throw createRefusedError(`${host} is not a public name`)
 }
 
 const EXCEPTIONS = 'an operator may list it in outbound.allow'
@@ -120,7 +120,7 @@ export const judgeAddress = (
   { allowed, ownAddresses = () => [] }: JudgeRules,
   trusted = false,
 ): void => {
-  if (!ipaddr.isValid(text)) throw createRefusedError(`${text} is no address`)
+  if (!ipaddr.isValid(text)) throw createRefusedError(`${text} is not an address`)
   const address = ipaddr.parse(text)
   if (isMetadataAddress(address))
     throw createRefusedError(`${text} is an address of a cloud's metadata`)

@@ -186,7 +186,7 @@ t.test('the log of a member is repeated where a user must know of it', async t =
     'm1, m2, m3, 1 more: the engine was ended by SIGKILL',
     'x: /x: the file is not there',
     'm1: the engine is ready again',
-    'usage of 2026-11-20T12:00 is missing or was changed: 0 of 3 requests are there; shoal alerts list says what to do',
+    'usage of 2026-11-20T12:00 is missing or was changed: 0 of 3 requests are stored; shoal alerts list shows what to do',
   ])
 })
 

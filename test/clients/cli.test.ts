@@ -184,7 +184,7 @@ t.test('a table is no wider than the terminal', async t => {
   t.equal(widest(short), 60)
   t.match(
     short,
-    /y +2\n\ncolumns left out: tier, created_at; --format json prints all\n$/,
+    /y +2\n\ncolumns omitted: tier, created_at; --format json prints all\n$/,
     'many stay a table',
   )
   t.equal(short.split('\n').length, 4 + 4, 'with a line for each')

@@ -111,7 +111,7 @@ t.test('an approved policy applies without a restart, and survives one', async t
     const all: { id: string }[] = JSON.parse(checks.out).checks
     t.match(
       all.find(({ id }) => id === 'rules-in-force'),
-      { passed: false, reason: /old\.yaml is not policy 1, which holds/ },
+      { passed: false, reason: /old\.yaml is not policy 1, which is in force/ },
     )
     await coordinator.end('SIGTERM')
   })

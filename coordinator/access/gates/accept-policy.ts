@@ -26,7 +26,7 @@ export const acceptPolicy = async (
   return ledger.sealed.write(async trx => {
     const newest = await newestFacts(trx)
     if (newest === undefined || newest.hash === hash)
-      throw new ShoalError('conflict', `the configured policy (${version}) holds already`)
+      throw new ShoalError('conflict', `the configured policy (${version}) is already in force`)
     const wanted = {
       version,
       hash,

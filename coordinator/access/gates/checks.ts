@@ -213,7 +213,7 @@ const FUNCTIONS: Record<string, Check> = {
     const known = new Set(persons.map(({ id, tenantId }) => `${tenantId} ${id}`))
     return describeFailing(
       keys.filter(key => !known.has(`${key.tenantId} ${key.personId}`)).map(({ id }) => id),
-      'nobody answers for',
+      'no contact declared for',
     )
   },
 

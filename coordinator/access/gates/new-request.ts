@@ -99,7 +99,7 @@ export const requireFewToday = async (
       .where('requester_id', '=', requesterId),
   )
   if (made >= MAX_A_DAY)
-    throw new ShoalError('conflict', `you have asked ${made} times at ${gateId} in a day`)
+    throw new ShoalError('conflict', `you have made ${made} requests at ${gateId} in a day`)
 }
 
 export const toRequestAudit = (request: StoredRequest) => ({

@@ -92,7 +92,7 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
     if (newest.number === current.number) return
     const { number, version, hash, source } = newest
     current = newest
-    logger.info({ number, version, hash, source }, 'another policy holds from now on')
+    logger.info({ number, version, hash, source }, 'a new policy is in force')
   })
   // the previous policy stays in force: an unreadable policy must not disable the rules
   const changes = followChanges({
@@ -145,11 +145,11 @@ const driftOf = (
 ): string | undefined => {
   if (stored === undefined || configured.hash === hash) return undefined
   if (configured.file !== undefined)
-    return `${configured.file} is not policy ${number}, which holds: write it there (shoal policy show --as yaml), or ask for the file (shoal policy change)`
+    return `${configured.file} is not policy ${number}, which is in force: write it there (shoal policy show --as yaml), or request the file's policy (shoal policy change)`
   if (configured.hash === stored.configuredHash) return undefined
   return (
     describeMissingRules(missing) ??
-    `the shipped policy is another since policy ${number}, which holds, was approved: take over what is new in it (shoal policy change)`
+    `the shipped policy has changed since policy ${number}, which is in force, was approved; add what is new (shoal policy change)`
   )
 }
 

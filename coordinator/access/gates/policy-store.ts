@@ -66,7 +66,10 @@ export const putPolicy = async (
   const newest = await newestFacts(trx)
   const isStill = (newest?.number ?? 0) === replaces.number
   if (!isStill || (newest?.hash ?? replaces.hash) !== replaces.hash)
-    throw new ShoalError('conflict', `policy ${replaces.number} does not hold any more; ask again`)
+    throw new ShoalError(
+      'conflict',
+      `policy ${replaces.number} is no longer in force; request the change again`,
+    )
   const number = await nextSequence(trx, 'policies')
   const policy: StoredPolicy = { ...wanted, number, replacedHash: replaces.hash }
   await trx.insertInto('policies').values(policyTable.write(policy)).execute()

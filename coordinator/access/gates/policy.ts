@@ -91,7 +91,7 @@ const decideBy: DecideBy = (rules, actionType, asker, context = {}) => {
       decision: 'denied',
       gateId: undefined,
       ruleId: undefined,
-      reason: `no rule knows ${actionType}; what is unknown is not done`,
+      reason: `no rule covers ${actionType}; the default is deny`,
     }
   return { decision: rule.decision, gateId: rule.gate, ruleId: rule.id, reason: rule.reason }
 }

@@ -22,7 +22,7 @@ export interface ChangeParts {
   now: () => number
 }
 
-const EXPIRED: RequestChange = { state: 'expired', reason: 'nobody decided or used it in time' }
+const EXPIRED: RequestChange = { state: 'expired', reason: 'it was not decided or used in time' }
 
 /** Writes the changes of requests, each with its audit row and its event. */
 export class RequestChanges {

@@ -31,7 +31,7 @@ export const addTenant = async (
   now: number,
 ): Promise<Tenant> => {
   if (!TENANT_ID.test(id))
-    throw new ShoalError('invalid_request', `${id} is no tenant id`, { param: 'id' })
+    throw new ShoalError('invalid_request', `${id} is not a tenant id`, { param: 'id' })
   const tenant: Tenant = { id, name, createdAt: now }
   try {
     await trx.insertInto('tenants').values(tenantTable.write(tenant)).execute()

@@ -27,7 +27,7 @@ const tier = (values: Values) =>
         .number()
         .nonnegative()
         .default(values.price_eur_per_month)
-        .describe('What GET /v1/tiers tells as the price.'),
+        .describe('Price that GET /v1/tiers returns.'),
     })
     .prefault({})
 

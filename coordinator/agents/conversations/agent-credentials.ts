@@ -18,13 +18,13 @@ export const AgentCredential = z
       .string()
       .max(300)
       .refine(text => !text.includes('/') && parseAllowed(text) !== undefined, {
-        error: 'is no host:port or address:port ([…]:port for IPv6)',
+        error: 'is not host:port or address:port ([…]:port for IPv6)',
       })
       .describe('Host and port of the agent: it is sent there and nowhere else.'),
     path: z
       .string()
       .max(300)
-      .regex(/^(\/[A-Za-z0-9._~-]+)*$/, 'is no path such as /agents/a')
+      .regex(/^(\/[A-Za-z0-9._~-]+)*$/, 'is not a path such as /agents/a')
       .refine(path => !/\/\.\.?(\/|$)/.test(path), 'has a step up')
       .default('')
       .describe('Below it are its card and its routes, where several agents share a host.'),
@@ -36,7 +36,7 @@ export const AgentCredential = z
       .describe('File with the token, read for each message: a new one needs no restart.'),
     token_env: z
       .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'is no name of an environment variable')
+      .regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, 'is not the name of an environment variable')
       .optional()
       .describe('Environment variable with the token, instead of a file.'),
     header: z

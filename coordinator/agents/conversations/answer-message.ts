@@ -57,7 +57,7 @@ export const answerMessage = async <C extends ConversationCaller>(
    * Returns the limit that ends the turns, if one is reached; leaves room for the note about it.
    */
   const limit = (): string | undefined => {
-    if (turns >= limits.turns) return `it ended after ${turns} turns; a new message goes on`
+    if (turns >= limits.turns) return `it ended after ${turns} turns; send a message to continue`
     if (tokens >= limits.tokens) return `this conversation has used its ${limits.tokens} tokens`
     if (conversation.messages + 1 + replies.length + 1 >= limits.messages)
       return `this conversation has its ${limits.messages} messages`

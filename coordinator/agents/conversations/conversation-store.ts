@@ -194,7 +194,7 @@ export const requireAnswering = async (trx: Trx, id: string): Promise<void> => {
     .where('state', '=', 'answering')
     .executeTakeFirst()
   if (numUpdatedRows === 0n)
-    throw new ShoalError('conflict', 'the answer came after the message was given up')
+    throw new ShoalError('conflict', 'the answer arrived after the message had failed')
 }
 
 /** True while another live process answers a message of the conversation. */

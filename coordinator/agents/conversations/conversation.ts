@@ -18,7 +18,7 @@ const ID = /^[a-z0-9](?:[a-z0-9._:/-]{0,62}[a-z0-9])?$/i
 export const Participant = z.strictObject({
   id: z
     .string()
-    .regex(ID, 'is no id: letters, digits and . _ : / - between them, at most 64')
+    .regex(ID, 'is not an id: letters, digits and . _ : / - between them, at most 64')
     .describe('Of a model or a skill its own id; else of your choice.'),
   type: z.enum(PARTICIPANT_TYPES),
   name: z.string().min(1).max(100).exactOptional(),

@@ -50,7 +50,7 @@ export const ConversationsConfig = z.strictObject({
     .array(AgentCredential)
     .max(1000)
     .default([])
-    .describe('What remote agents know this service by, where they ask for it.'),
+    .describe('Credentials of this service at remote agents that require them.'),
   agent_seconds: z
     .number()
     .positive()
@@ -68,7 +68,7 @@ export const ConversationsConfig = z.strictObject({
     .min(0)
     .max(3650)
     .default(90)
-    .describe('Conversations in which nothing was said for so long are deleted; 0: never.'),
+    .describe('Conversations without a message for this time are deleted; 0: never.'),
 })
 export type ConversationsConfig = z.output<typeof ConversationsConfig>
 

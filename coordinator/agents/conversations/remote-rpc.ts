@@ -102,7 +102,7 @@ const withoutSecrets = (answer: unknown, secrets: readonly string[]): unknown =>
 
 const hintOf = (status: number): string =>
   status === 401 || status === 403
-    ? '; what it knows this service by stands in conversations.agent_credentials'
+    ? '; its credentials for this service are set in conversations.agent_credentials'
     : ''
 
 export const createAgentUnavailableError = (message: string, cause?: unknown): ShoalError =>

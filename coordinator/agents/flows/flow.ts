@@ -60,7 +60,7 @@ export const FlowStep = z
     on_failure: z
       .enum(['stop', 'continue'])
       .default('stop')
-      .describe('`stop` ends the run and compensates; `continue` goes on with the next step.'),
+      .describe('`stop` ends the run and compensates; `continue` runs the next step.'),
   })
   .refine(({ skill, gate }) => (skill === undefined) !== (gate === undefined), {
     error: 'a step has either a skill or a gate',

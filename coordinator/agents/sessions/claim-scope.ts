@@ -23,7 +23,7 @@ export const claimScope = async (
     await freeClaims(trx, holder.id)
   }
   if (session.claims.length >= most)
-    throw new ShoalError('conflict', `session ${id} holds ${most} scopes; more it may not`)
+    throw new ShoalError('conflict', `session ${id} holds ${most} scopes, the most for one session`)
   const row = {
     tenant_id: tenantId,
     scope,
@@ -66,6 +66,6 @@ const createScopeHeldError = (
   const until = new Date(idleAt).toISOString()
   return new ShoalError(
     'conflict',
-    `${scope} is held by ${agentId} of ${personId}, until ${until} unless that session goes on`,
+    `${scope} is held by ${agentId} of ${personId}, until ${until} unless that session extends it`,
   )
 }

@@ -75,7 +75,7 @@ export const AgentsConfig = z.strictObject({
     .positive()
     .max(24 * 60)
     .default(30)
-    .describe('How long somebody holds an operator role without claiming it again.'),
+    .describe('Lifetime of a claim of an operator role, unless it is claimed again.'),
   kept_days: z
     .number()
     .min(1)
@@ -83,7 +83,7 @@ export const AgentsConfig = z.strictObject({
     .default(183)
     .describe('How long sessions that have ended stay, with their evidence.'),
   profiles: z
-    .record(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'is no profile id'), Profile)
+    .record(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'is not a profile id'), Profile)
     .default({})
     .transform((own): Record<string, Profile> => ({ ...SHIPPED, ...own }))
     .describe('Shortcuts for docking by id, laid over the shipped ones; see docs/agents.md.'),

@@ -87,7 +87,7 @@ export const requireSupervisor = async (
       param: 'supervisor',
     })
   if (supervisor.kind !== 'person')
-    throw new ShoalError('forbidden', `a key of kind ${supervisor.kind} supervises nobody`, {
+    throw new ShoalError('forbidden', `a key of kind ${supervisor.kind} cannot supervise`, {
       param: 'supervisor',
     })
   requireLive(supervisor, now)

@@ -51,6 +51,6 @@ export const requireHolding = ({ id, role, fence, endedAt, expiresAt }: Peer, at
   const how = endedAt === undefined ? 'ran out' : 'ended'
   throw new ShoalError(
     'conflict',
-    `peer session ${id} (${role}, fence ${fence}) ${how} at ${end}; claim the role anew`,
+    `peer session ${id} (${role}, fence ${fence}) ${how} at ${end}; claim the role again`,
   )
 }

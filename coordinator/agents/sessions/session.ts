@@ -77,7 +77,7 @@ export const requireStep = (session: AgentSession, wanted: SessionStep, now: num
   const may = next.join(', ')
   throw new ShoalError(
     'conflict',
-    `${wanted} is out of order: session ${session.id} is at ${session.step}; next may come: ${may}`,
+    `${wanted} is out of order: session ${session.id} is at ${session.step}; allowed next: ${may}`,
   )
 }
 

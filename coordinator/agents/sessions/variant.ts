@@ -21,7 +21,8 @@ export const recommendVariant = (
   return supervisor
     ? {
         variant: 'v3_supervised',
-        reason: 'nobody else looks after an autonomous agent, and a session that could is live',
+        reason:
+          'an autonomous agent has no other supervisor, and a session that can supervise it is live',
       }
     : {
         variant: 'solo',

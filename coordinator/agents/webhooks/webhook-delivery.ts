@@ -94,7 +94,7 @@ export const webhookDelivery = (parts: DeliveryParts): JobKind => {
       })
       if (status >= 200 && status < 300) return
       if (status === GONE) {
-        const why = 'the target says that it is gone'
+        const why = 'the target answered 410 Gone'
         await ledger.sealed.write(trx => disable(trx, webhook, why))
       }
       throw new JobError(`the target answered ${status}`, {

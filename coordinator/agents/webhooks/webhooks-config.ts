@@ -20,7 +20,7 @@ export const WebhooksConfig = z.strictObject({
     .min(1)
     .max(1000)
     .default(5)
-    .describe('So many events in a row that were given up disable a webhook.'),
+    .describe('Number of consecutive failed events after which a webhook is disabled.'),
   max_pending: z
     .int()
     .min(1)

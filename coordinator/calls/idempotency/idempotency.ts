@@ -271,9 +271,13 @@ const contextOf = ({ scope, callKey }: Pick<RepeatableCall, 'scope' | 'callKey'>
   JSON.stringify(['idempotent call', scope, callKey])
 
 const createReuseError = () =>
-  new ShoalError('idempotency_key_reuse', 'this Idempotency-Key came with another question', {
-    param: 'Idempotency-Key',
-  })
+  new ShoalError(
+    'idempotency_key_reuse',
+    'this Idempotency-Key was used with a different question',
+    {
+      param: 'Idempotency-Key',
+    },
+  )
 const createInProgressError = () =>
   new ShoalError('conflict', 'the first call with this Idempotency-Key is being answered', {
     param: 'Idempotency-Key',
@@ -282,6 +286,6 @@ const createInProgressError = () =>
 const createLostAnswerError = () =>
   new ShoalError(
     'conflict',
-    'the first call with this Idempotency-Key changed something and its answer was lost: look at what is there',
+    'the first call with this Idempotency-Key made a change and its answer was lost; check the current state',
     { param: 'Idempotency-Key' },
   )

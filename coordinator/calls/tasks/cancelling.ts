@@ -71,7 +71,7 @@ const postCancel = async (
 
 const requireCancelled = (task: Task): Task => {
   if (task.status.state === 'canceled') return task
-  throw new ShoalError('conflict', `task ${task.id} has come to its end`)
+  throw new ShoalError('conflict', `task ${task.id} has ended`)
 }
 
 /** Resolves when the task has ended in any process, or after `WAIT_MS`. */

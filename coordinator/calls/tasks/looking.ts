@@ -27,7 +27,7 @@ export const lookForMail = async (parts: LookingParts): Promise<void> => {
   const [first] = failed
   if (first === undefined || owner.turns.isClosing) return
   const facts = { err: first.error, task: first.task, failed: failed.length }
-  logger.warn(facts, 'tasks could not go on now')
+  logger.warn(facts, 'tasks could not be resumed')
 }
 
 const postDue = async ({ ledger, owner, now }: LookingParts): Promise<void> => {

@@ -43,7 +43,7 @@ export class TaskUpkeep {
       this.#lookAgain = false
       await tasks
         .look()
-        .catch(error => logger.warn({ err: error }, 'tasks that can go on were not found'))
+        .catch(error => logger.warn({ err: error }, 'tasks to resume could not be read'))
     }
     // in the step that finds nothing more to do: a later call must not join a look that is over
     this.#looking = undefined

@@ -120,7 +120,7 @@ export class Turns {
     ).catch(error =>
       logger.warn(
         { err: error },
-        'the tasks of this coordinator were not given up; another takes them over once its lease expires',
+        'the tasks of this coordinator were not released; another coordinator takes them over once its lease expires',
       ),
     )
   }

@@ -133,7 +133,7 @@ export const scanCell = async (
 /** An item of another form is a fault of the cell. */
 const toCellError = (cellId: string, cause: Error): Error =>
   cause.name === 'ZodError'
-    ? new ShoalError('cell_unavailable', `cell ${cellId} answered what is no finding`, { cause })
+    ? new ShoalError('cell_unavailable', `cell ${cellId} sent an invalid finding`, { cause })
     : cause
 
 /** The message of a refused target names the command that adds it to the scope. */

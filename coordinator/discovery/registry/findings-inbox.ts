@@ -153,7 +153,7 @@ export class FindingsInbox implements FindingsReceiver, AsyncDisposable {
     const { rows, refused } = this.#checkRows(body)
     const run = { cellId, module, runId, part, startedAt, rows, outcome: end?.outcome }
     const warnings =
-      refused === 0 ? [] : [{ code: 'unparsed_record', message: `${refused} rows were left out` }]
+      refused === 0 ? [] : [{ code: 'unparsed_record', message: `${refused} rows were skipped` }]
     const reason = end?.reason ? concealText(end.reason, pseudonyms) : null
     const facts = { takenAt: now(), elapsedMs: null, reason }
     await results.keepPart({ ...run, ...facts, notes: { warnings } })

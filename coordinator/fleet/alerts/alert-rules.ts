@@ -85,7 +85,7 @@ export const ALERT_RULES = {
   },
   /** Long enough for the registry to have the devices of the newest birth. */
   device_refused: {
-    says: 'a cell announces a device under an id that is none, or that another cell has made',
+    says: 'a cell announces a device with an invalid id, or one of another cell',
     level: 'critical',
     raiseAfterMs: 3000,
     clearAfterMs: 0,
@@ -113,7 +113,7 @@ export const ALERT_RULES = {
   },
   /** The cell has waited already for the device to come to rest. */
   device_not_at_rest: {
-    says: 'a device was told to stop and was not seen at rest',
+    says: 'a device was ordered to stop and was not observed at rest',
     level: 'critical',
     raiseAfterMs: 0,
     clearAfterMs: 0,

@@ -240,7 +240,8 @@ const checkClock = ({ cells }: Observations): DiagnosisCheck => {
   const check = { id: 'clock', title: 'The clocks agree' }
   const known = cells.filter(cell => cell.clockAheadMs !== undefined)
   const off = known.filter(cell => Math.abs(cell.clockAheadMs ?? 0) > CLOCK_WARN_MS)
-  if (known.length === 0) return { ...check, result: 'unknown', observed: 'no cell told its time' }
+  if (known.length === 0)
+    return { ...check, result: 'unknown', observed: 'no cell reported its time' }
   if (off.length === 0)
     return { ...check, result: 'pass', observed: `${known.length} of ${cells.length} within 2 s` }
   const ours = off.length > 1 && off.length * 2 > known.length

@@ -77,7 +77,8 @@ export const observeCell = (cell: Cell, surroundings: Surroundings): Observation
       put(
         'device_not_at_rest',
         'bad',
-        () => `${name} (${device_id}) was told to stop and was not seen at rest: ${stop.reason}`,
+        () =>
+          `${name} (${device_id}) was ordered to stop and was not observed at rest: ${stop.reason}`,
         device_id,
       )
   const dropped = surroundings.newlyDropped(cell)

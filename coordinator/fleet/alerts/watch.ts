@@ -86,7 +86,7 @@ const observeUsage = (loss: string): Observation => ({
   cellId: undefined,
   part: undefined,
   state: 'bad',
-  message: `${loss}; put records.db of a backup back, or accept it: shoal-coordinator usage accept`,
+  message: `${loss}; restore records.db from a backup, or accept it: shoal-coordinator usage accept`,
 })
 
 const fleetDegraded: Observation = {
@@ -94,5 +94,5 @@ const fleetDegraded: Observation = {
   cellId: undefined,
   part: undefined,
   state: 'bad',
-  message: 'over half of the cells were lost within 10 s; look at the network first',
+  message: 'over half of the cells were lost within 10 s; check the network first',
 }

@@ -77,7 +77,7 @@ export const openBroker = async (parts: BrokerParts): Promise<OpenBroker> => {
   const askForBirth = throttleById(BIRTH_QUESTION_MS, nowMs, ({ id }) => {
     bus
       .publish('rebirth', id, 'rebirth', {})
-      .catch(error => logger.warn({ err: error, cell: id }, 'birth not asked for'))
+      .catch(error => logger.warn({ err: error, cell: id }, 'request for the birth not sent'))
   })
   parts.fleetListeners.unannouncedReports.add(id => askForBirth({ id }))
   return { bus, arrivals, busEnd }

@@ -37,7 +37,9 @@ export class ReplicaNotices implements Disposable {
     if (cell === undefined || !canKeepSessions(cell)) return
     bus
       .publish('replicas', cellId, 'replicas', noticeFor(cellId, replicas))
-      .catch(error => logger.debug({ reason: error.message, cell: cellId }, 'replicas not told'))
+      .catch(error =>
+        logger.debug({ reason: error.message, cell: cellId }, 'notice to the replicas not sent'),
+      )
   }
 
   /** Tells every cell that is present, a slice at a time; a newer change starts again. */

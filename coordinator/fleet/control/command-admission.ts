@@ -71,7 +71,7 @@ export class CommandAdmission {
 
   #factsOf({ cellId, deviceId, verb }: CommandRequest): VerbFacts {
     if (this.#parts.verbs(cellId) === undefined)
-      throw new ShoalError('cell_unavailable', `${cellId} has not told what it can do`)
+      throw new ShoalError('cell_unavailable', `${cellId} has not reported its capabilities`)
     const verbs = this.#parts.verbs(cellId, deviceId)
     if (verbs === undefined)
       throw new ShoalError(

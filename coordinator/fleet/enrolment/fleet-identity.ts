@@ -55,7 +55,12 @@ export const createFleetIdentity = (parts: FleetIdentityParts): FleetIdentity =>
   const publish = (name: 'trust' | 'rebirth', cellId: string, body: object): void => {
     bus
       .publish(name, cellId, name, body)
-      .catch(error => logger.warn({ err: error, cell: cellId }, 'the cell was not told our key'))
+      .catch(error =>
+        logger.warn(
+          { err: error, cell: cellId },
+          'the key of the coordinator was not sent to the cell',
+        ),
+      )
   }
   const tell = (cellId: string, pinnedKey: string | undefined): void =>
     publish('trust', cellId, signing.trust(pinnedKey))

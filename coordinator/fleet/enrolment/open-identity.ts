@@ -39,7 +39,7 @@ export const openIdentity = ({
   const tell = (cellId: string) => bus.publish('renew', cellId, 'renew', {})
   const renewals = new RenewalRelay({ ...parts, tell, wait: waitBy(parts.runtime) })
   const serve = () => {
-    renewals.serve().catch(error => logger.warn({ err: error }, 'renewals were not asked for'))
+    renewals.serve().catch(error => logger.warn({ err: error }, 'request for renewals not sent'))
   }
   stack.defer(cells.onChange(serve))
   const identity = createFleetIdentity({

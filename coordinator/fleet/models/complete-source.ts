@@ -52,7 +52,7 @@ const completeFromHub = async (
   if (file.sha256 === null)
     throw new ShoalError(
       'invalid_request',
-      `the hub tells no sha256 of ${path}; give --sha256, or --unchecked if you trust it`,
+      `the hub has no sha256 for ${path}; give --sha256, or --unchecked if you trust it`,
       { param: 'sha256' },
     )
   // the present name: the old one may get another repository

@@ -66,11 +66,15 @@ const HIDDEN: readonly UpstreamError['failure'][] = ['not_found', 'auth_missing'
 const toShoalError = (error: unknown, source?: HubSource): unknown => {
   if (!(error instanceof UpstreamError)) return error
   if (error.failure === 'offline')
-    return new ShoalError('upstream_unavailable', 'upstreams.egress is off: the hub is not asked', {
-      reason: 'egress_off',
-      next: 'shoal upstreams verify',
-      cause: error,
-    })
+    return new ShoalError(
+      'upstream_unavailable',
+      'upstreams.egress is off: the hub is not queried',
+      {
+        reason: 'egress_off',
+        next: 'shoal upstreams verify',
+        cause: error,
+      },
+    )
   if (source !== undefined && error.status > 0 && HIDDEN.includes(error.failure)) {
     const { owner, repository, revision } = source
     const keys = 'upstreams.sources.hf.key_file, and inference.hub_token_file on the cells'

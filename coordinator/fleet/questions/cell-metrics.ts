@@ -22,7 +22,7 @@ export const askForMetrics = async (
     maxSeconds: MAX_SECONDS,
   }
   const { status, text } = await askCell(fleet, cellId, question, signal)
-  if (status === 404) throw createCellUnavailableError(cellId, 'is too old to tell its metrics')
+  if (status === 404) throw createCellUnavailableError(cellId, 'is too old to report its metrics')
   if (status !== 200) throw createCellUnavailableError(cellId, `answered ${status}`)
   return text
 }

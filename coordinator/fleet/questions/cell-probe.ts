@@ -56,6 +56,6 @@ const readAnswer = (cellId: string, text: string): HostProbeAnswer => {
   try {
     return HostProbeAnswer.parse(JSON.parse(text))
   } catch (cause) {
-    throw createCellUnavailableError(cellId, 'answered what is no answer of a host probe', cause)
+    throw createCellUnavailableError(cellId, 'sent an invalid answer to a host probe', cause)
   }
 }

@@ -41,7 +41,7 @@ const judgeConfigured = (facts: SequenceFacts): Judgement => {
   const { configured = [], record, hasRegister, runs, strayRuns } = facts
   if (strayRuns.length > 0) {
     const named = strayRuns.slice(0, NAMED_RUNS).join(', ')
-    return ['LIVE_SHIM', `${strayRuns.length} open runs go on with earlier steps: ${named}`]
+    return ['LIVE_SHIM', `${strayRuns.length} open runs continue with earlier steps: ${named}`]
   }
   if (record?.state === 'retired') return ['CRUFT', 'retired in the register, and still configured']
   if (record?.state === 'active' && record.skills.join() !== configured.join())

@@ -13,7 +13,7 @@ const repairUrl = Address.optional().describe(
 
 const Service = z.strictObject({
   url: Address.optional().describe('Health address of the service.'),
-  deep_url: Address.optional().describe('Second address that a deep check asks as well.'),
+  deep_url: Address.optional().describe('Second address that a deep check requests as well.'),
   repair_url: repairUrl,
 })
 
@@ -34,7 +34,7 @@ const Keycloak = z.strictObject({
     .max(16)
     .optional()
     .describe(
-      'Realms that a health check asks; platform, operators, customers and partners by default.',
+      'Realms that a health check requests; platform, operators, customers and partners by default.',
     ),
   repair_url: repairUrl,
 })

@@ -39,8 +39,7 @@ export const acceptAudit = async (
   if (lostKey !== undefined) await requireLost(ledger, signing, lostKey)
   const endorses = (key: string): boolean => key === lostKey || signing.endorses(key)
   const verdict = await verifyChain(ledger, { endorses })
-  if (!verdict.ok)
-    throw new ShoalError('audit_broken', `${verdict.reason}; put a copy back that is whole`)
+  if (!verdict.ok) throw new ShoalError('audit_broken', `${verdict.reason}; restore an intact copy`)
   const { rows, head } = verdict
   const lost = lostKey === undefined ? {} : { lost_key: lostKey }
   const accepted = { reason, rows, head: head.hash, ...lost }

@@ -94,7 +94,7 @@ export class AuditDoubt {
     this.#isMarked = false
     this.#isReported = false
     this.#parts.ledger.unfreeze()
-    this.#parts.logger.info('the audit was accepted; writing goes on')
+    this.#parts.logger.info('the audit was accepted; writing resumes')
     this.#onAccepted()
   }
 

@@ -82,7 +82,7 @@ const verifyFrom = async (
     await nextTurn(systemRuntime)
   }
   if (!isTold)
-    return { ok: false, brokenAt: 1, reason: `no row tells of the purge up to ${start.seq}` }
+    return { ok: false, brokenAt: 1, reason: `no row records the purge up to ${start.seq}` }
   return { ok: true, rows: head.seq - start.seq, head, purged }
 }
 

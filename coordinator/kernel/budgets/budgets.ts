@@ -62,7 +62,7 @@ export class Budgets {
         bounds:
           'Bytes of answers that the process keeps; a cell has part in those that are not whole yet.',
         atBound:
-          'At three quarters of its share new requests of a key get 429 before a cell is asked, and at its bound so does one whose answer has no room; at that of a cell another cell is asked, or the request waits for this one; else an answer of the largest key without progress is cut, or the request gets 503.',
+          'At three quarters of its share new requests of a key get 429 before a cell is contacted, and at its limit so does one whose answer has no room; at that of a cell another cell is asked, or the request waits for this one; else an answer of the largest key without progress is cut, or the request gets 503.',
       },
       {
         total: limits.held_bytes,
@@ -108,7 +108,7 @@ export class Budgets {
       {
         name: 'module_row_bytes',
         bounds: 'Bytes of the findings of discovery modules, from their arrival until the answer.',
-        atBound: 'The rest of the findings of that run is left out, and the answer says so.',
+        atBound: 'The remaining findings of that run are dropped, and the answer states it.',
       },
       { total: 64 * MIB, per: { cell: 16 * MIB } },
     )
@@ -132,7 +132,7 @@ export class Budgets {
       {
         name: 'upstream_answer_bytes',
         bounds: 'Bytes of answers of outside sources that are on their way, at their largest.',
-        atBound: 'The source is not asked; an older answer is used, else the next source.',
+        atBound: 'The source is not queried; an older answer is used, else the next source.',
       },
       { total: 48 * MIB, per: { source: 32 * MIB } },
     )

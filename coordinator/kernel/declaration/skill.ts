@@ -23,7 +23,7 @@ type SkillSpec<I extends z.ZodObject, O extends z.ZodType, P, Plan, Run, Rule, R
     toLoad?: string
   }
 
-const ToLoad = z.string().nullable().describe('What brings data while there is none; else null.')
+const ToLoad = z.string().nullable().describe('How to load data while there is none; else null.')
 
 type Answering = (...parts: unknown[]) => object | Promise<object>
 

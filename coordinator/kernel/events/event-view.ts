@@ -15,5 +15,5 @@ export const EventView = z.object({
 export const TypePattern = z
   .string()
   .max(200)
-  .regex(TYPE_PATTERN, 'is no type such as shoal.gate.approved, shoal.cell.* or *')
+  .regex(TYPE_PATTERN, 'is not a type such as shoal.gate.approved, shoal.cell.* or *')
   .refine(canCome, { error: `is of no family of events; they are ${FAMILIES}` })

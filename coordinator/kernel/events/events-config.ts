@@ -7,7 +7,7 @@ export const EventsConfig = z.strictObject({
     .min(10)
     .max(100_000)
     .default(1000)
-    .describe('Newest events that are kept for readers that come back.'),
+    .describe('Number of newest events kept for readers that reconnect.'),
   max_streams: z.int().min(1).max(100_000).default(1000).describe('Streams of events at once.'),
   max_streams_per_key: z.int().min(1).max(1000).default(10).describe('Of these, with one key.'),
   heartbeat_seconds: z

@@ -74,7 +74,7 @@ export const EVENT_TOPICS: readonly Topic[] = [
     prefix: 'shoal.job.',
     audience: 'operator',
     scope: 'tenant',
-    says: 'a job was given up',
+    says: 'a job failed permanently',
   },
   {
     prefix: 'shoal.webhook.',

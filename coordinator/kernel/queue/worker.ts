@@ -174,7 +174,7 @@ export class Worker {
     if (committed === undefined) return 'lost'
     committed()
     if (state === 'done') return 'done'
-    logger.warn({ job: job.id, kind: job.kind, reason }, 'a job was given up')
+    logger.warn({ job: job.id, kind: job.kind, reason }, 'a job failed permanently')
     return 'dead'
   }
 

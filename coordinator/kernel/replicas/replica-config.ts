@@ -11,7 +11,7 @@ export const ReplicaConfig = z.strictObject({
       'Name of this coordinator in lists and in its log; in lists the name of the machine by default.',
     ),
   address: webUrl.describe(
-    'Address at which cells reach this coordinator and no other, where several share a store. Without it they redial the address they know until they have met all.',
+    'Address at which cells reach this coordinator and no other, where several share a store. Without it they redial their known address until they have met all.',
   ),
 })
 export type ReplicaConfig = z.output<typeof ReplicaConfig>

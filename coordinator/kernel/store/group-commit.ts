@@ -170,7 +170,7 @@ const createOverloadError = (queued: number): ShoalError =>
   })
 
 const createLockedOutError = (error: unknown): ShoalError => {
-  const message = 'another process holds the lock of the store'
+  const message = 'another process has locked the store'
   return storeUnavailable(message, new StoreFault('unavailable', message, error))
 }
 

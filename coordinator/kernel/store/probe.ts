@@ -45,7 +45,7 @@ export const probeStore = (
 ): StoreProbe => {
   const { nowMs } = runtime
   let committedAt = nowMs()
-  let reason = 'a write has not come back'
+  let reason = 'a write has not completed'
   let failure: string | undefined
 
   const noteFailure = (error: unknown): void => {
@@ -55,7 +55,7 @@ export const probeStore = (
     try {
       await probeWrite(ledger, runtime.now())
       committedAt = nowMs()
-      reason = 'a write has not come back'
+      reason = 'a write has not completed'
       failure = undefined
       return true
     } catch (error) {

@@ -36,7 +36,7 @@ export const addAuditCommands = (audit: Command, onStore: OnStore, sign: OpenSig
     )
   audit
     .command('accept')
-    .description('accept the audit as it is after a restore; coordinators go on within a second')
+    .description('accept the audit as it is after a restore; coordinators resume within a second')
     .requiredOption('--reason <text>', 'why known rows are missing; kept in the audit')
     .option('--lost-key <key>', 'public half of the lost signing key, as pinned by the cells')
     .action(({ reason, lostKey }: { reason: string; lostKey?: string }) =>

@@ -4,7 +4,7 @@ import { acceptUsage, verifyUsage } from '../../access/quota/accept-usage.ts'
 import { describeLosses } from '../../access/quota/usage-losses.ts'
 import type { OnStore } from './on-store.ts'
 
-const EXAMPLE = 'shoal-coordinator usage accept --reason "disk failed, backup of 3 May put back"'
+const EXAMPLE = 'shoal-coordinator usage accept --reason "disk failed, backup of 3 May restored"'
 const NEXT = `Put records.db of a backup back with the coordinator stopped, or accept what is there: ${EXAMPLE}`
 
 export const addUsageCommands = (usage: Command, onStore: OnStore): void => {

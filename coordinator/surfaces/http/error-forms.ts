@@ -38,7 +38,7 @@ export const ERROR_SCHEMAS: Readonly<Record<ErrorForm, object>> = {
           },
           next: {
             ...text,
-            description: 'Command line or link that leads on; absent where there is none.',
+            description: 'Next step as a command line or link; absent where there is none.',
           },
         },
       },

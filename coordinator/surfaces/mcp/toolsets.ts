@@ -80,7 +80,7 @@ const readGroups = (query: unknown): string[] | undefined => {
 const readSchemas = (query: unknown): boolean => {
   const text = (query as Record<string, unknown> | undefined)?.[SCHEMAS_PARAM]
   if (text === undefined || text === 'full') return text === 'full'
-  throw new ShoalError('invalid_request', 'schemas must be full, or be left out', {
+  throw new ShoalError('invalid_request', 'schemas must be full, or omitted', {
     param: SCHEMAS_PARAM,
   })
 }

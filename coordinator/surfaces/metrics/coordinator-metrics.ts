@@ -89,7 +89,7 @@ const processMetrics = ({ vitals, replicas }: MetricSources): Metric[] => [
     {
       name: 'shoal_replicas_live',
       type: 'gauge',
-      help: 'Coordinators that serve the fleet, as this one knows.',
+      help: 'Coordinators that serve the fleet, as far as this one knows.',
     },
     () => replicas.live().length,
   ),

@@ -65,7 +65,7 @@ export const createStoreMetrics = (nowMs: () => number = systemRuntime.nowMs): S
       createCounter(
         {
           name: 'shoal_store_write_failures_total',
-          help: 'Changes that were not committed, also those that were refused for what they hold.',
+          help: 'Changes that were not committed, including those refused for their content.',
           labels: ['database'],
         },
         failures,

@@ -23,7 +23,7 @@ export const createUpstreamMetrics = (): UpstreamMetrics => {
       createCounter(
         {
           name: 'shoal_upstream_requests_total',
-          help: 'Requests to outside sources, by what came of them.',
+          help: 'Requests to outside sources, by outcome.',
           labels: ['source', 'outcome'],
         },
         requests,

@@ -118,7 +118,7 @@ const createUnitPart = (
   if (gate !== LIVE_GATE)
     throw new ShoalError(
       'conflict',
-      `${verb.verb} of ${move.device_id} needs ${gate}, which a formation cannot stand for; ` +
+      `${verb.verb} of ${move.device_id} needs ${gate}, which a formation cannot satisfy; ` +
         'leave the device out',
     )
   return {

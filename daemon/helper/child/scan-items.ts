@@ -88,7 +88,7 @@ const checkRow = (
   const bytes = data === undefined ? 0 : Buffer.byteLength(JSON.stringify(data))
   if (error === undefined && bytes <= ROW_MAX_BYTES) return ModuleRow.parse(data)
   const why = error === undefined ? `it has ${bytes} bytes` : firstIssue(error, found).message
-  warnings.add('unparsed_record', `a row was left out: ${why}`)
+  warnings.add('unparsed_record', `a row was skipped: ${why}`)
   return undefined
 }
 

@@ -34,7 +34,7 @@ type OnProgress = (bytes: number, totalBytes: number | undefined) => void
 
 /** Reason of a stopped download; the coordinator says when it may go on. */
 const EGRESS_OFF =
-  'the download is stopped because egress is off (upstreams.egress of the coordinator); it goes on once that is on'
+  'the download is stopped because egress is off (upstreams.egress of the coordinator); it resumes once that is on'
 
 /** Disk space left free for everything else. */
 const RESERVE_BYTES = 256 * 1024 * 1024

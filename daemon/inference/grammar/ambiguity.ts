@@ -35,7 +35,7 @@ class Ways {
     const each = group.map(leaf => this.#countLeaf(leaf))
     if (this.#areToldApart(group)) return Math.max(group.length, ...each)
     if (this.#holdEachOther(group))
-      throw new Error('alternatives that begin alike hold each other again')
+      throw new Error('alternatives with the same beginning contain each other')
     return each.reduce((sum, ways) => sum + ways, 0)
   }
 

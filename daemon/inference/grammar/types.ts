@@ -10,7 +10,7 @@ export const typesOf = (at: Keywords): readonly JsonType[] | undefined => {
   const types = Array.isArray(given) ? [...new Set(given)] : [given]
   const isType = (type: unknown): type is JsonType => JSON_TYPES.includes(type as JsonType)
   if (types.length > 0 && types.every(isType)) return types
-  throw createSchemaError(at.place('type'), 'is no JSON type')
+  throw createSchemaError(at.place('type'), 'is not a JSON type')
 }
 
 /** Many schemas leave the type out where it is plain. */

@@ -46,7 +46,7 @@ export class PrinterPins {
     if (length >= MAX_PINS)
       throw new ShoalError(
         'forbidden',
-        `${this.#folder} holds ${length} pins; delete those of printers that are gone`,
+        `${this.#folder} holds ${length} pins; delete those of removed printers`,
       )
   }
 

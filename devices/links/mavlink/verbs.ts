@@ -47,7 +47,10 @@ export interface PlannedVehicle extends z.infer<typeof Options> {
 export const readVehicle = ({ options }: PlanTarget): PlannedVehicle => {
   const parsed = Options.safeParse(options)
   if (!parsed.success)
-    throw new ShoalError('cell_unavailable', 'no heartbeat has told yet what this vehicle is')
+    throw new ShoalError(
+      'cell_unavailable',
+      'no heartbeat has reported the type of this vehicle yet',
+    )
   const { data } = parsed
   const kind = {
     autopilot: data.autopilot,

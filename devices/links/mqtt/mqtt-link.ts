@@ -175,7 +175,7 @@ export class MqttLink implements MqttDeviceLink {
       onTopics: change => this.#connection.exchangeFilters(change),
       onMoved: ({ found }) => this.#questions.repeat(found.question),
       onFull: () =>
-        logger.warn({ broker: name, max_devices }, 'devices of an MQTT broker are left out'),
+        logger.warn({ broker: name, max_devices }, 'devices of an MQTT broker are skipped'),
     })
   }
 

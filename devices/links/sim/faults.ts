@@ -8,7 +8,7 @@ export const SimFaults = z.strictObject({
     .min(0)
     .max(600_000)
     .default(0)
-    .describe('Simulated time until it begins what it is told.'),
+    .describe('Simulated time until a command begins.'),
   lost_percent: z
     .number()
     .min(0)

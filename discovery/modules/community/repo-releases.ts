@@ -30,7 +30,7 @@ export const RepoReleases = z.strictObject({
         repo: Text,
         found: z.boolean().describe('False also for a private repository.'),
         renamed_to: Text.nullable(),
-        latest: Release.nullable().describe('Newest release that is no pre-release.'),
+        latest: Release.nullable().describe('Newest release that is not a pre-release.'),
         releases: z.array(Release).max(5),
         error: z.string().max(300).nullable(),
       }),

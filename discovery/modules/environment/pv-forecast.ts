@@ -26,7 +26,7 @@ const PvForecast = z.strictObject({
   azimuth_deg: z.number().describe('0 is south, -90 east, 90 west.'),
   method: z
     .enum(['provider', 'irradiance_model', 'typical_year', 'clear_sky'])
-    .describe('`typical_year` and `clear_sky` know nothing of the weather to come.'),
+    .describe('`typical_year` and `clear_sky` ignore the weather forecast.'),
   timezone: z.string().max(64).describe('Zone of the days.'),
   series: z.array(PvStep).max(1000),
   days: z.array(PvDay).max(20),

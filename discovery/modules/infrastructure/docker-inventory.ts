@@ -42,7 +42,7 @@ const Container = z.strictObject({
     .max(64),
   compose_project: Text.nullable(),
   has_gpu: z.boolean().nullable().describe('Null when the engine does not report it.'),
-  label_keys: z.array(Text).max(128).describe('Values can be secrets and are left out.'),
+  label_keys: z.array(Text).max(128).describe('Values can be secrets and are omitted.'),
   labels: z
     .record(Text, z.string().max(512))
     .describe('Values of labels of compose files and of the Open Container Initiative.'),

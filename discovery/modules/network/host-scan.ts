@@ -14,7 +14,7 @@ const Port = z.strictObject({
   product: Text.nullable(),
   version: z.string().max(64).nullable(),
   title: Text.nullable().describe('Title of the page of a web port.'),
-  is_encrypted: z.boolean().nullable().describe('Null for a port that is no web port.'),
+  is_encrypted: z.boolean().nullable().describe('Null for a port that is not a web port.'),
 })
 
 const Row = z.strictObject({

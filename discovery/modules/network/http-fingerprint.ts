@@ -32,7 +32,7 @@ const Row = z.strictObject({
   auth_realm: Text.nullable(),
   headers: z
     .record(z.string().max(64), z.string().max(512))
-    .describe('Values of cookies are left out.'),
+    .describe('Values of cookies are omitted.'),
   header_order: z.array(z.string().max(64)).max(64),
   cookies: z.array(z.string().max(64)).max(32).describe('Names of cookies.'),
   favicon: z

@@ -9,7 +9,7 @@ const Text = z.string().max(256)
 const Row = z.strictObject({
   instance: Text.describe('Name of the service instance, as a user sees it.'),
   type: z.string().max(64).describe('Service type: `_ipp._tcp`.'),
-  interface: z.string().max(32).describe('Interface of the cell that heard it.'),
+  interface: z.string().max(32).describe('Interface of the cell that received it.'),
   host: Text.nullable().describe('Host of the service, such as `printer.local`.'),
   port: z.int().min(0).max(65_535).nullable(),
   addresses: z.array(z.string().max(64)).max(16),

@@ -21,7 +21,9 @@ const Row = z.strictObject({
   interface: z.string().max(32),
   interface_kind: z.enum(['ethernet', 'wifi', 'bridge', 'container', 'tunnel', 'other']),
   is_gateway: z.boolean().describe('A default route leads to it.'),
-  is_router: z.boolean().describe('It forwards: a route leads to it, or it said so itself (IPv6).'),
+  is_router: z
+    .boolean()
+    .describe('True for a router: a route leads to it, or it announces itself as one (IPv6).'),
 })
 
 export default defineScan({

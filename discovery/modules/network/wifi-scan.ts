@@ -9,7 +9,7 @@ export const WifiRow = z.strictObject({
   bssid: z.string().max(17).describe('Address of the radio of the access point.'),
   ssid: z.string().max(64).nullable().describe('Name of the network; null when it is hidden.'),
   is_hidden: z.boolean(),
-  interface: z.string().max(32).nullable().describe('Interface of the cell that heard it.'),
+  interface: z.string().max(32).nullable().describe('Interface of the cell that received it.'),
   band: z.enum(['2.4_ghz', '5_ghz', '6_ghz', '60_ghz']).nullable(),
   frequency_mhz: z.int().positive().nullable(),
   channel: z.int().positive().nullable(),
@@ -22,7 +22,7 @@ export const WifiRow = z.strictObject({
     .number()
     .nonnegative()
     .nullable()
-    .describe('Time since it was last heard, in seconds; null where nmcli does not report it.'),
+    .describe('Time since it was last received, in seconds; null where nmcli does not report it.'),
   is_cached: z.boolean().describe('The result is of an earlier scan: a new one was refused.'),
   is_connected: z.boolean().describe('The cell is connected to it.'),
   is_twin_suspected: z

@@ -18,7 +18,7 @@ export const Whois = z.strictObject({
   status: z.array(Text).max(32),
   nameservers: z.array(z.string().max(253)).max(32),
   dnssec: z.boolean().nullable(),
-  registrant_org: Text.nullable().describe('Organisation; names of persons are left out.'),
+  registrant_org: Text.nullable().describe('Organisation; names of persons are omitted.'),
   registrant_country: z.string().max(64).nullable(),
   abuse_email: Text.nullable(),
 })

@@ -28,7 +28,7 @@ const run: LookupRun<PriceInput, EnergyPrice> = async (input, context) => {
   const window = windowOf(zone, context.now())
   const found = await trySources(listAttempts(zone, window, context), context)
   if (found.missing > 0)
-    context.warn('partial_result', `${found.missing} prices are not known and left out`)
+    context.warn('partial_result', `${found.missing} prices are unknown and omitted`)
   return describePrices(zone, found, window, context.now())
 }
 

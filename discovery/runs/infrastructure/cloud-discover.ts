@@ -59,7 +59,7 @@ const listHetzner = async (context: LookupContext): Promise<CloudResource[]> => 
     } catch (error) {
       const isOptional = kind !== 'servers' && error instanceof UpstreamError
       if (!isOptional || context.signal.aborted) throw error
-      context.warn('partial_result', `${kind} are left out: ${error.message}`, hetzner.name)
+      context.warn('partial_result', `${kind} are skipped: ${error.message}`, hetzner.name)
     }
   }
   return found

@@ -13,10 +13,7 @@ export const config = z.strictObject({
     })
     .exactOptional()
     .describe('Controller behind a serial port, instead of the adapter of the system.'),
-  is_simulated: z
-    .boolean()
-    .default(false)
-    .describe('Marks what was heard: the controller is an emulated one.'),
+  is_simulated: z.boolean().default(false).describe('True for findings of an emulated controller.'),
 })
 
 const run: ScanRun<{ timeout: number }, z.infer<typeof BleRow>> = async function* (
@@ -32,7 +29,7 @@ const run: ScanRun<{ timeout: number }, z.infer<typeof BleRow>> = async function
   await backend.listen(each => heard.hear(each), limits)
   signal.throwIfAborted()
   if (heard.leftOut > 0)
-    warn('partial_result', `${heard.leftOut} or more further devices were left out`)
+    warn('partial_result', `${heard.leftOut} or more further devices were skipped`)
   for (const device of heard.devices) yield device.toRow(is_simulated)
 }
 

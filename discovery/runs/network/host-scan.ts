@@ -49,7 +49,7 @@ const run: ScanRun<Record<string, never>, HostRow> = async function* (_input, co
       limits,
     )
     if (answersEveryPort)
-      context.warn('partial_result', `${address} answers on every port: silent ones are left out`)
+      context.warn('partial_result', `${address} answers on every port; silent ones are omitted`)
     return {
       address,
       mac: macs.get(address) ?? null,

@@ -37,7 +37,7 @@ const runMdnsScan: ScanRun<{ timeout: number }> = async function* ({ timeout }, 
     timeoutMs: timeout * 1000,
     signal: context.signal,
     onFull: () =>
-      context.warn('partial_result', 'more services were announced than this scan can hold'),
+      context.warn('partial_result', 'more services were announced than this scan can store'),
   })
   try {
     for await (const service of services) yield createRow(service)

@@ -37,7 +37,7 @@ const askCrtsh = async (domain: string, context: LookupContext): Promise<CtCerti
       error instanceof UpstreamError && ['timed_out', 'failed', 'malformed'].includes(error.failure)
     if (!isOverloaded) throw error
     const found = await queryCrtsh(domain, { exclude: 'expired' }, context)
-    context.warn('partial_result', 'expired certificates are left out', crtsh.name)
+    context.warn('partial_result', 'expired certificates are omitted', crtsh.name)
     return found
   }
 }

@@ -39,7 +39,7 @@ const scanDomain: LookupRun<Input, DnsScan> = async (input, context) => {
   if (LOCAL_NAMES.test(domain))
     throw new ShoalError(
       'invalid_request',
-      `${domain} is no name of the internet, and names of this network are not read`,
+      `${domain} is not a public name, and names of this network are not read`,
       { param: 'domain' },
     )
   const queries = new Queries(context)
@@ -111,7 +111,7 @@ class Queries {
       answer.type === 'RRSIG' ? [] : (readRecord(answer) ?? []),
     )
     if (records.some(({ value }) => value === null))
-      this.#context.warn('partial_result', 'addresses of private networks are left out', 'dns')
+      this.#context.warn('partial_result', 'addresses of private networks are omitted', 'dns')
     return records
   }
 

@@ -102,7 +102,7 @@ t.test(
         { wait: 'you said <one|two>', type: 'three \\\r' },
         { wait: '. ', type: 'four\r' },
         { wait: 'you said <three |four>', type: 'long\r' },
-        { wait: '/clear forgets', type: '/nonsense\r' },
+        { wait: '/clear deletes', type: '/nonsense\r' },
         { wait: '/help lists the commands', type: '/etc/hosts is a file\r' },
         { wait: 'you said </etc/hosts is a file>', type: '/history\r' },
         { wait: 'assistant: you said </etc/hosts', type: '/exit\r' },

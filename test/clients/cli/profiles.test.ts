@@ -57,7 +57,7 @@ t.test('the key of a profile is sent only to its own address', async t => {
   for (const url of ['http://b:1', 'https://a:1', 'http://a:2', 'http://a:1@b:1', 'rubbish']) {
     const { key, ca, keyHeldBack } = resolveSettings({ format: 'text', url }, {}, kept)
     t.strictSame([key, ca], [undefined, undefined], url)
-    t.match(keyHeldBack, /profile a is for http:\/\/a:1 alone/)
+    t.match(keyHeldBack, /profile a is valid for http:\/\/a:1 only/)
   }
 })
 

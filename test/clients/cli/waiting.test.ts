@@ -372,7 +372,7 @@ t.test('an interrupted wait prints the command to check later', async t => {
   const options = { signal: left, wait }
   await t.rejects(followWork({ api, progress: idle }, begun, options), {
     code: 'client_closed',
-    message: 'task t1 goes on',
+    message: 'task t1 is still running',
     step: 'check later with: shoal tasks show t1 --wait',
   })
 })
@@ -478,7 +478,7 @@ t.test('the program waits for a task', async t => {
     const steps = [{ wait: 'task t1: working', type: '\u0003' }]
     const left = await runInTerminal(argv, { env: { ...env, NO_COLOR: '1' }, steps })
     t.equal(left.code, 75)
-    t.match(left.out, /task t1 goes on.*\r\ncheck later with: shoal tasks show t1 --wait/)
+    t.match(left.out, /task t1 is still running.*\r\ncheck later with: shoal tasks show t1 --wait/)
     t.notMatch(left.out, '\u001b[3', 'no colours')
   })
 })

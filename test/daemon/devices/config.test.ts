@@ -46,9 +46,9 @@ t.test('a declared device whose parts do not fit together is refused at the star
   const verbs = { heat: { ...heat, params } }
   const faulty = { ...kiln, state: { path: '/state' }, verbs, estop_verb: 'of' }
   t.match(describe(faulty), [
-    /verbs\.heat\.path .*\{program\}, which is no parameter of heat/,
+    /verbs\.heat\.path .*\{program\}, which is not a parameter of heat/,
     /verbs\.heat\.body .*\{celcius\}/,
-    /estop_verb .*of is no verb of this device/,
+    /estop_verb .*of is not a verb of this device/,
   ])
   t.match(describe({ ...faulty, estop_verb: 'heat' }).at(-1), /heat has parameters/)
 

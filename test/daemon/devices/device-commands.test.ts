@@ -235,9 +235,12 @@ t.test('a motion ends when a limit no longer holds, with the reason', async t =>
     },
   })
   for (const [readings, message] of [
-    [{ battery_percent: 19 }, /^battery_percent is 19.*told to stop$/],
-    [{ battery_percent: 80, x_m: 11 }, /^geofence_margin_m is -1.*told to stop$/],
-    [{ x_m: null }, /^geofence_margin_m is unknown or stale, but must be above 0.*told to stop$/],
+    [{ battery_percent: 19 }, /^battery_percent is 19.*a stop was ordered$/],
+    [{ battery_percent: 80, x_m: 11 }, /^geofence_margin_m is -1.*a stop was ordered$/],
+    [
+      { x_m: null },
+      /^geofence_margin_m is unknown or stale, but must be above 0.*a stop was ordered$/,
+    ],
   ] as const) {
     link.set(ROVER, NOW, { battery_percent: 80, x_m: 0 })
     const order: string[] = []

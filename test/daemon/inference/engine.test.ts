@@ -289,7 +289,7 @@ t.test('an engine', async t => {
       { type: 'error', error: { code: 'cell_unavailable' } },
     ])
     t.match(engine.report(), { state: 'failed', slots_busy: 0, queued: 0, restarts: 1 })
-    t.equal(engine.report().reason, 'the engine was ended by SIGSEGV; it starts again by itself')
+    t.equal(engine.report().reason, 'the engine was ended by SIGSEGV; it restarts automatically')
     t.throws(submit, { code: 'cell_unavailable', retryAfterSeconds: 1 })
     const spawning = nextChild()
     clock.advance(1000)

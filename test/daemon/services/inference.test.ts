@@ -11,7 +11,7 @@ t.test('the log states which models are loaded', async t => {
     [
       'they wait for their first request',
       ['cold', 'cold'],
-      'info: models are loaded when they are asked for',
+      'info: models are loaded on their first request',
     ],
     ['there is none', [], 'info: models are loaded'],
   ] as [string, ModelState[], string][]) {

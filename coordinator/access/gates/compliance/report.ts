@@ -102,7 +102,7 @@ const checkPart = (name: string, result: CheckResult | undefined): Part => {
   const { passed, title, evidence, reason } = result
   return passed
     ? { holds: true, text: `${title} [${evidence}]` }
-    : { holds: false, text: `${title} It does not hold: ${reason}` }
+    : { holds: false, text: `${title} Check failed: ${reason}` }
 }
 
 const featurePart = (name: string): Part => {

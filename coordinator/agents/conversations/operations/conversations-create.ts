@@ -26,7 +26,7 @@ export default defineOperation({
       .boolean()
       .default(false)
       .describe(
-        'Choose a participant to answer messages that mention nobody, and let models hand over to each other.',
+        'Choose a participant for messages without a mention, and let models hand over to each other.',
       ),
   }),
   examples: [{ title: 'Planning', participants: [{ id: 'model-a:7b', type: 'model' }] }],

@@ -48,7 +48,7 @@ export default defineSkill({
       .boolean()
       .default(false)
       .describe(
-        'Choose a participant to answer messages that mention nobody, and let models hand over to each other.',
+        'Choose a participant for messages without a mention, and let models hand over to each other.',
       ),
   }),
   output: z.object({

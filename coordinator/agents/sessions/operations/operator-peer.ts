@@ -55,7 +55,10 @@ export default defineSkill({
       .describe(
         'State of the role; for handshake, whether one side or both have named each other.',
       ),
-    session_id: z.string().nullable().describe('Id of the claim; null when nobody holds the role.'),
+    session_id: z
+      .string()
+      .nullable()
+      .describe('Id of the claim; null while the role is unclaimed.'),
     fence: z.int().nullable(),
     expires_at: z.iso.datetime().nullable(),
     holders: z.array(PeerView).describe('Current holders of all roles.'),

@@ -9,7 +9,7 @@ import { ConfigView, configViewOf } from './config-view.ts'
 export default defineOperation({
   id: 'cells-config-set',
   description:
-    'Replace the desired configuration of one cell. The cell tries it and rolls back by itself if it fails.',
+    'Replace the desired configuration of one cell. The cell tries it and rolls back automatically if it fails.',
   method: 'PUT',
   path: '/v1/cells/{cell_id}/config',
   access: 'operator',

@@ -36,7 +36,7 @@ const CellStanding = z.object({
       "True when the cell's own file gives the added id to other weights, which it serves.",
     ),
   state: ModelState.nullable().describe('Null when the cell does not have the model yet.'),
-  refused: z.boolean().describe('True when the cell cannot open the weights; `reason` tells why.'),
+  refused: z.boolean().describe('True when the cell cannot open the weights; `reason` states why.'),
   phase: z.string().nullable().describe('downloading, checking or loading.'),
   progress_percent: z.number().nullable(),
   downloaded_bytes: Count,

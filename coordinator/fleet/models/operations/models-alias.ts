@@ -19,7 +19,7 @@ export default defineOperation({
   cli: { group: 'models', verb: 'alias', words: ['model'] },
   input: z.strictObject({
     alias: ModelId.describe('The new id.'),
-    model: ModelId.describe('Id of the model that it stands for.'),
+    model: ModelId.describe('Id of the model that the alias refers to.'),
   }),
   answers: { kind: 'model_add' },
   output: ModelDetails,

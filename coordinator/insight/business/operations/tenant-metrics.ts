@@ -18,7 +18,7 @@ const MAX_MODELS = 1000
 export default defineSkill({
   id: 'tenant-metrics',
   group: 'business',
-  name: 'Metrics of the own tenant',
+  name: 'Metrics of your tenant',
   description: 'Show the requests, errors and tokens of your tenant in this month, by model.',
   tags: ['business', 'usage'],
   access: 'key',

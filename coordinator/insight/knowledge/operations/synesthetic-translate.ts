@@ -15,7 +15,7 @@ const Match = NodeView.extend({
     .number()
     .nullable()
     .describe(
-      'Similarity of the place in the graph, from 0 to 1; null when the concept is no node.',
+      'Similarity of the place in the graph, from 0 to 1; null when the concept is not a node.',
     ),
   shared_words: z.array(z.string()),
   explanation: z.string(),
@@ -68,7 +68,7 @@ export default defineSkill({
       const domains = graph.graph.mapNodes((_id, { node }) => node.layer)
       throw new ShoalError(
         'invalid_request',
-        `${target_domain} is no layer or kind with nodes; layers are ${[...new Set(domains)].join(', ')}`,
+        `${target_domain} is not a layer or kind with nodes; layers are ${[...new Set(domains)].join(', ')}`,
         { param: 'target_domain' },
       )
     }

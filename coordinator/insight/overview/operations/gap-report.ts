@@ -22,7 +22,7 @@ export default defineSkill({
   group: 'operations',
   name: 'Gap report',
   description:
-    'List what is declared and not there: models without a cell, missing cells, gates that nobody can approve, missing evidence, backups.',
+    'List what is declared but missing: models without a cell, missing cells, gates without eligible approvers, missing evidence, backups.',
   tags: ['operations', 'governance', 'report'],
   access: 'operator',
   effect: 'read',

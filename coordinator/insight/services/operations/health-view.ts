@@ -15,7 +15,7 @@ export const HealthView = z.object({
   service_id: z.string(),
   state: z
     .enum(SERVICE_STATES)
-    .describe('`unknown`: the service could not be asked; that alone never starts a repair.'),
+    .describe('`unknown`: the service could not be reached; that alone never starts a repair.'),
   reason: z.string().nullable(),
   checks: z.array(CheckView),
 })

@@ -175,7 +175,7 @@ const requireTables = async <T>(db: Kysely<T>, suffix: string): Promise<void> =>
   const { rows } = await sql<{ exists: boolean }>`
     select to_regclass(${table}) is not null as exists`.execute(db)
   if (rows[0]?.exists === true) return
-  throw new ShoalError('not_found', 'there is no store in the database: make one with init')
+  throw new ShoalError('not_found', 'there is no store in the database; create one with init')
 }
 
 /** Throws `config_invalid` for a server or a database that shoal cannot work with. */

@@ -89,7 +89,7 @@ const faultFrom = (error: Error): Error => {
 /** The driver says so when it finds none, by no class of its own. */
 const NO_PASSWORD = /client password must be/
 const WITHOUT_PASSWORD =
-  'PostgreSQL asks for a password, and none is found: name its file in store.password_file, set PGPASSWORD, or add the database to ~/.pgpass of this user'
+  'PostgreSQL requires a password, and none is configured: name its file in store.password_file, set PGPASSWORD, or add the database to ~/.pgpass of this user'
 
 /** The driver gives a lost connection or a time limit no class of its own. */
 const createLostConnectionError = (error: Error): Error => {

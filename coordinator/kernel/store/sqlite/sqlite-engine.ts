@@ -60,19 +60,19 @@ export const requireFolder = (folder: string): void => {
 }
 
 const MISSING =
-  'a database of the store is missing and is created empty: put a copy of it back if it was deleted, with the coordinator stopped'
+  'a database of the store is missing and is created empty: if it was deleted, stop the coordinator and restore a copy'
 
 /** A command must not create an empty database in place of a lost one. */
 const createMissingError = (folder: string, file: string): ShoalError =>
   new ShoalError(
     'not_found',
-    `${file} is missing in ${resolve(folder)}, although the rest of the store is there: put a copy of it back with the coordinator stopped, or start the coordinator, which creates it empty`,
+    `${file} is missing in ${resolve(folder)}, although the rest of the store exists: stop the coordinator and restore a copy, or start the coordinator, which creates it empty`,
   )
 
 const createDamagedError = (path: string, { message, cause }: Error): ShoalError =>
   new ShoalError(
     'store_unavailable',
-    `${path}: ${message}; put a copy of the file back with the coordinator stopped`,
+    `${path}: ${message}; stop the coordinator and restore a copy of the file`,
     { cause },
   )
 

@@ -36,7 +36,7 @@ export default defineOperation({
     outcome: z
       .enum(OUTCOMES)
       .describe(
-        '`incomplete` when a field is missing, else `failed` when a source does not answer; `skipped` when none was asked.',
+        '`incomplete` when a field is missing, else `failed` when a source does not answer; `skipped` when none was queried.',
       ),
     sources: z.array(
       z.object({

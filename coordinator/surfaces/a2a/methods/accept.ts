@@ -82,7 +82,7 @@ const previousOf = async (
   const task = await scope.find(message.taskId, tenant)
   const { state } = task.status
   if (isFinal(state))
-    throw new UnsupportedOperationError(`task ${task.id} has come to its end; begin another`)
+    throw new UnsupportedOperationError(`task ${task.id} has ended; start a new one`)
   if (message.contextId !== undefined && message.contextId !== task.contextId)
     throw new RequestMalformedError(`task ${task.id} is not part of this context`)
   if (state !== 'input-required')

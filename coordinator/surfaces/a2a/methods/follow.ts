@@ -12,7 +12,7 @@ export const followMethods = (scope: TaskScope): Pick<A2ARequestHandler, 'resubs
   async *resubscribe({ id, tenant }) {
     const own = tenantFor(scope.call, tenant)
     const { status } = await scope.find(id, own)
-    if (isFinal(status.state)) throw new UnsupportedOperationError(`task ${id} has come to its end`)
+    if (isFinal(status.state)) throw new UnsupportedOperationError(`task ${id} has ended`)
     yield* eventsOf(scope, id, own)
   },
 })

@@ -133,7 +133,7 @@ const WRITES = [
   },
   {
     id: 'push',
-    remedy: 'shoal publishes no weights; shoal models show NAME tells where they are',
+    remedy: 'shoal publishes no weights; shoal models show NAME shows where they are',
   },
 ] as const satisfies { id: string; path?: string; method?: 'DELETE'; remedy: string }[]
 

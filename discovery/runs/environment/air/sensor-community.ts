@@ -67,7 +67,7 @@ export const askSensorCommunity = async (
   })
   const { readings, unparsed } = body as ReturnType<typeof readSensors>
   if (unparsed > 0)
-    warn('unparsed_record', 'readings without the known fields are left out', sensorCommunity.name)
+    warn('unparsed_record', 'readings without the known fields are skipped', sensorCommunity.name)
   return readings.flatMap(reading => stationOf(place, reading) ?? [])
 }
 

@@ -34,7 +34,7 @@ export const SnmpConfig = z
       .array(z.string().min(1).max(64))
       .max(4)
       .default([])
-      .describe('Communities of version 2c that are no secret, such as `public`.'),
+      .describe('Communities of version 2c that are not secret, such as `public`.'),
     communities_file: Path.exactOptional().describe('File with further communities, one per line.'),
     users: z.array(User).max(4).default([]).describe('Users of version 3, tried in this order.'),
     port: z.int().min(1).max(65_535).default(161).describe('UDP port of the agents.'),

@@ -418,7 +418,7 @@ t.test('one person cannot fill the disk with requests', async t => {
   const { gates, builder, admin, clock } = await scene(t)
   const ask = (n: number) => gates.request({ ...DEVICE, subject: 'same', plan: { n } }, as(builder))
   for (let n = 0; n < 1000; n++) await ask(n)
-  await t.rejects(ask(1000), { code: 'conflict', message: /1000 times/ })
+  await t.rejects(ask(1000), { code: 'conflict', message: /1000 requests/ })
   t.match(await gates.request(DEVICE, as(admin)), { state: 'pending' }, 'others may ask')
   clock.now += 86_400_001
   t.match(await ask(1000), { state: 'pending' }, 'a day later it goes on')

@@ -116,7 +116,7 @@ t.test('a file that differs from the active policy is neither applied nor ignore
     [
       'a newer shipped one',
       { ...createPolicy('newer'), file: undefined },
-      /shipped policy is another/,
+      /shipped policy has changed/,
     ],
   ] as const)
     await t.test(what, async t => {

@@ -103,7 +103,7 @@ t.test('usage that is missing', async t => {
     const path = join(folder, 'records.db')
     await t.rejects(openStore(folder, { mustExist: true }), {
       code: 'not_found',
-      message: /^records\.db is missing in .*put a copy of it back/,
+      message: /^records\.db is missing in .*restore a copy/,
     })
     t.notOk(existsSync(path), 'a command does not create it')
     const warned: object[] = []

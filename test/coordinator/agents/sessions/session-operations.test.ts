@@ -142,7 +142,7 @@ t.test('a step out of order is a conflict that names the possible next steps', a
       for (const wrong of all.filter(each => !next.includes(each)))
         t.match(await step(wrong, bodies[wrong]), {
           status: 409,
-          json: { error: { code: 'conflict', message: new RegExp(`next may come: ${next[0]}`) } },
+          json: { error: { code: 'conflict', message: new RegExp(`allowed next: ${next[0]}`) } },
         })
       if (name !== 'evidence')
         t.match(await step('undock'), { status: 409, json: { error: { message: /abandoned/ } } })

@@ -78,6 +78,6 @@ t.test('the probe reports failing and hanging writes', async t => {
   t.equal(trouble(), undefined, 'notices that it works again')
   await nextRound(10_000, 'hangs')
   now = 13_001
-  t.match(trouble(), /for 5 s: a write has not come back/)
+  t.match(trouble(), /for 5 s: a write has not completed/)
   t.equal((await ledger.read.selectFrom('audit').selectAll().execute()).length, 0)
 })

@@ -108,7 +108,8 @@ t.test('opening', { skip: notInFiles }, async t => {
     await writeFile(join(folder, 'records.db'), 'x'.repeat(10_000))
     await t.rejects(openStore(folder), {
       code: 'store_unavailable',
-      message: /\.db: the store is damaged \(SQLITE_NOTADB\); put a copy/,
+      message:
+        /\.db: the store is damaged \(SQLITE_NOTADB\); stop the coordinator and restore a copy/,
     })
   })
 

@@ -75,7 +75,7 @@ export const requireVerb = (
   const known = verbs.map(({ verb }) => verb).join(', ')
   throw new ShoalError(
     'invalid_request',
-    `${facts.name} does not know the command ${command}; it knows ${known}`,
+    `${facts.name} has no command ${command}; its commands are ${known}`,
     { param: 'command' },
   )
 }

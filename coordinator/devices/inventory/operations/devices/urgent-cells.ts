@@ -88,7 +88,7 @@ const UNCONFIRMED = 'unconfirmed'
 const describeOpen = ({ cellId, state }: CommandRecord): string => {
   if (state === 'queued')
     return `${cellId} is not connected; it gets the command if it connects in time`
-  if (state === 'sent') return `${cellId} has not answered yet; the command goes on`
+  if (state === 'sent') return `${cellId} has not answered yet; the command continues`
   return `${cellId} carries it out, and the device was not seen at rest yet`
 }
 
@@ -114,7 +114,7 @@ const createOwnerError = (reason: unknown, cells: readonly UrgentEnd[]): ShoalEr
   const told = cells.flatMap(({ cellId, command }) =>
     command === undefined ? [] : [`${cellId}: ${command.state}`],
   )
-  return createPartlyError(reason, `other cells got it, ${told.join(', ')}`)
+  return createPartlyError(reason, `other cells received it, ${told.join(', ')}`)
 }
 
 /** Error for a command that could not be created for one of several. */

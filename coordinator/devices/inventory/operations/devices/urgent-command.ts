@@ -102,5 +102,5 @@ const createDeviceError = (
   ended: readonly { device: Device; command: CommandRecord }[],
 ): ShoalError => {
   const told = ended.map(({ device, command }) => `${device.id}: ${command.state}`).join(', ')
-  return createPartlyError(cause, `other devices of this name got it, ${told}`)
+  return createPartlyError(cause, `other devices of this name received it, ${told}`)
 }

@@ -47,7 +47,7 @@ const planUrgent = (
   const { name } = prepareDeviceCommand(input, context).device.facts
   throw new ShoalError(
     'invalid_request',
-    `${input.command} of ${name} is no urgent command; run it`,
+    `${input.command} of ${name} is not an urgent command; use devices run`,
     { param: 'device_id' },
   )
 }

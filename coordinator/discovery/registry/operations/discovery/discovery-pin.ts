@@ -10,7 +10,7 @@ const Value = z.string().min(1).max(256).nullable().exactOptional()
 
 export default defineOperation({
   id: 'discovery-pin',
-  description: 'Set values of an entity that win over every source; null lets a value go.',
+  description: 'Set values of an entity that override every source; null removes the override.',
   method: 'PUT',
   path: '/v1/discovery/entities/{entity_id}/values',
   access: 'operator',

@@ -44,7 +44,7 @@ export default defineOperation({
     hosts: z.array(FoundHost).describe('Machines that the modules found.'),
     limited_by: z
       .array(z.string())
-      .describe('What the scope, or another bound, left out, and how to add it.'),
+      .describe('Targets that the scope or another limit excluded, and how to add them.'),
     modules: z.array(ModuleOutcome),
   }),
   success: { field: 'outcome', codes: { complete: 0, failed: 69 } },

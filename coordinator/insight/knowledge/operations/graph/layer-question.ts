@@ -50,7 +50,7 @@ export const LayerAnswer = z.object({
   nodes: z
     .array(
       NodeView.extend({
-        depth: z.int().nullable().describe('Edges from the node that was asked about.'),
+        depth: z.int().nullable().describe('Edges from the requested node.'),
         via: EdgeView.nullable().describe('Edge through which the node was reached.'),
       }),
     )

@@ -13,9 +13,7 @@ export const Current = z.object({
   alerts_raised: z.array(
     z.object({ alert_id: z.string(), level: z.string(), message: z.string() }),
   ),
-  pending_requests: z
-    .int()
-    .describe('Requests at gates that wait for a decision, of the own tenant.'),
+  pending_requests: z.int().describe('Pending requests at gates of your tenant.'),
 })
 
 export const Identity = z.object({
