@@ -1,5 +1,11 @@
+import { once } from 'node:events'
 import { errorBody, httpStatus, retryAfterOf, ShoalError } from '../../shared/errors.ts'
-import { QUESTION_MAX_BYTES } from '../../shared/wire/answer-events.ts'
+import {
+  type AnswerEvent,
+  type AnswerLine,
+  EVENTS_TYPE,
+  QUESTION_MAX_BYTES,
+} from '../../shared/wire/answer-events.ts'
 import { readCapability } from '../../shared/wire/capability.ts'
 import { HEADER_CAPABILITY } from '../../shared/wire/link.ts'
 import {
@@ -10,7 +16,6 @@ import {
 } from '../inference/openai/http.ts'
 import type { Handle } from '../services/link.ts'
 import type { Question } from './question.ts'
-import { streamEvents, writeLine } from './stream-events.ts'
 
 /**
  * Answers questions of the coordinator: `GET <prefix><name>?input=` with a single item, `POST` with
@@ -84,4 +89,28 @@ const refuse = (response: HttpResponse, cause: Error): void => {
   if (seconds !== undefined) response.setHeader('retry-after', seconds)
   response.statusCode = httpStatus(error.code)
   sendJson(response, errorBody(error))
+}
+
+/**
+ * Streams events with backpressure. The head waits for the first event, so that a refusal has its
+ * own status.
+ * @param gone aborts when the peer has left; the promise then rejects
+ */
+const streamEvents = async (
+  response: HttpResponse,
+  events: AsyncIterable<AnswerEvent>,
+  gone: AbortSignal,
+): Promise<void> => {
+  for await (const event of events) {
+    gone.throwIfAborted()
+    if (!writeLine(response, event)) await once(response, 'drain', { signal: gone })
+  }
+  writeLine(response, { type: 'end' })
+  response.end()
+}
+
+/** Returns false when the peer has not read what it was sent. */
+const writeLine = (response: HttpResponse, line: AnswerLine): boolean => {
+  if (!response.headersSent) response.setHeader('content-type', EVENTS_TYPE)
+  return response.write(`${JSON.stringify(line)}\n`)
 }

@@ -1,8 +1,8 @@
 import ipaddr from 'ipaddr.js'
 import type { SightingKey } from '../sighting.ts'
 import { formatMac } from './normalise-key.ts'
-import { isPersonalMac } from './personal-mac.ts'
 import type { Pseudonyms } from './pseudonyms.ts'
+import { isPrivateMac, rejectMac } from './rejected-keys.ts'
 
 type Row = Readonly<Record<string, unknown>>
 type Hashes = Pick<Pseudonyms, 'hashMac' | 'hashInterfaceId'>
@@ -106,3 +106,19 @@ const replaceTexts = (value: unknown, replace: (text: string) => string): unknow
     Object.entries(value).map(([name, each]) => [replace(name), replaceTexts(each, replace)]),
   )
 }
+
+/**
+ * Locally administered prefixes that hypervisors and clouds give to machines: QEMU and libvirt
+ * (52:54:00, fe:54:00 on the host's side), VirtualBox (0a:00:27), Google Compute Engine (42:01), and
+ * the pod networks of Kubernetes (0a:58, OVN).
+ */
+const MACHINE = /^(52:54:00|fe:54:00|0a:00:27|42:01|0a:58)/
+
+/**
+ * True for a MAC address in canonical form that belongs to a person's device by the rule of
+ * `docs/discovery.md`: locally administered, as phones, tablets and computers choose them for each
+ * network, and not one of a hypervisor, container or virtual router. The address alone decides, so
+ * that all modules agree.
+ */
+const isPersonalMac = (mac: string): boolean =>
+  isPrivateMac(mac) && rejectMac(mac) === undefined && !MACHINE.test(mac)

@@ -1,6 +1,5 @@
 import { parseDocument } from 'yaml'
 import { type FileEntry, MAX_RECORD_CHARS } from './file-format.ts'
-import { readLines } from './read-lines.ts'
 
 /**
  * Records of a YAML file: a block sequence at the left margin with one record per `- `. Each item
@@ -66,3 +65,19 @@ const parseItem = (lines: readonly string[], line: number): FileEntry => {
 /** First line of a message of the parser, without the place, which counts from the record. */
 const withoutPlace = (message: string): string =>
   (message.split('\n')[0] ?? '').replace(/ at line \d+, column \d+:?$/, '')
+
+/** Lines of a text in pieces, counted from 1; a longer one than any record is cut. */
+async function* readLines(
+  text: AsyncIterable<string>,
+): AsyncGenerator<{ line: number; text: string }> {
+  let line = 1
+  let rest = ''
+  for await (const piece of text) {
+    const lines = `${rest}${piece}`.split('\n')
+    rest = (lines.pop() ?? '').slice(0, MAX_RECORD_CHARS + 1)
+    for (const each of lines) yield { line: line++, text: withoutReturn(each) }
+  }
+  if (rest !== '') yield { line, text: withoutReturn(rest) }
+}
+
+const withoutReturn = (line: string): string => (line.endsWith('\r') ? line.slice(0, -1) : line)
