@@ -3,7 +3,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { AnyColumn } from './columns.ts'
 import type { TableMigrations } from './store-migration.ts'
 
-type Columns = Readonly<Record<string, AnyColumn>>
+export type Columns = Readonly<Record<string, AnyColumn>>
 
 type Stored<C extends AnyColumn> = ReturnType<C['write']>
 type Value<C extends AnyColumn> = ReturnType<C['read']>
@@ -13,7 +13,7 @@ type Camel<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   : Name
 
 /** Name of a column in code: `docked_at` is `dockedAt`, `roles_json` is `roles`. */
-type Field<Name extends string> = Camel<Name extends `${infer Head}_json` ? Head : Name>
+export type Field<Name extends string> = Camel<Name extends `${infer Head}_json` ? Head : Name>
 
 type Row<C extends Columns> = { -readonly [N in keyof C]: Stored<C[N]> }
 type Names<C extends Columns> = keyof C & string
@@ -29,7 +29,7 @@ type Fields<C extends Columns, N extends Names<C>> = {
 /** One object type in place of an intersection. */
 type Flat<T> = { [N in keyof T]: T[N] }
 /** What may be null may be left out. */
-type Entity<C extends Columns> = Flat<
+export type Entity<C extends Columns> = Flat<
   Fields<C, Exclude<Names<C>, Nullable<C>>> & Partial<Fields<C, Nullable<C>>>
 >
 type NewEntity<C extends Columns> = Flat<
@@ -159,7 +159,7 @@ export const defineTable = <const C extends Columns>(
 }
 
 /** Name of a column in code; the same as the type `Field`. */
-const fieldOf = (name: string): string =>
+export const fieldOf = (name: string): string =>
   name.replace(/_json$/, '').replace(/_([a-z0-9])/g, (_, first: string) => first.toUpperCase())
 
 type Values = Readonly<Record<string, unknown>>

@@ -1,40 +1,40 @@
 import * as z from 'zod'
 import type { SuccessRule } from '../../../../shared/success-rule.ts'
-import { iso } from '../../../../shared/time.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
+import { defineView, own } from '../../../kernel/declaration/define-view.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
-import { type Conversation, MESSAGE_STATES, type Message, Participant } from '../conversation.ts'
+import { conversationTable } from '../conversation.table.ts'
+import { type Conversation, type Message, Participant } from '../conversation.ts'
+import { conversationMessageTable } from '../conversation-message.table.ts'
 import type { ConversationViews } from '../conversation-views.ts'
 import type { ExchangeEvent } from '../exchange.ts'
 
-const time = z.iso.datetime()
-
-export const MessageView = z.object({
-  id: z.string(),
-  from: z
-    .string()
-    .describe('Id of the sending participant or person; `system` is the coordinator.'),
-  content: z.string(),
-  at: time,
-  state: z
-    .enum(MESSAGE_STATES)
-    .describe(
-      'State of the message. `failed` and `cancelled` have a reason; `answering` expects more replies.',
-    ),
-  reason: z.string().nullable(),
-  in_reply_to: z.string().nullable().describe('Id of the message that this one answers.'),
+const messageView = defineView(conversationMessageTable, {
+  id: true,
+  from: own(
+    z.string().describe('Id of the sending participant or person; `system` is the coordinator.'),
+    ({ sender }: Message) => sender,
+  ),
+  content: true,
+  at: true,
+  state:
+    'State of the message. `failed` and `cancelled` have a reason; `answering` expects more replies.',
+  reason: true,
+  in_reply_to: 'Id of the message that this one answers.',
 })
+export const MessageView = messageView.schema
 
-export const ConversationView = z.object({
-  id: z.string(),
-  title: z.string(),
-  participants: z.array(Participant),
-  auto_route: z.boolean(),
-  created_at: time,
-  changed_at: time.describe('Time of the last message.'),
-  message_count: z.int(),
-  tokens: z.int().describe("Prompt and completion tokens of the conversation's models."),
+const conversationView = defineView(conversationTable, {
+  id: true,
+  title: true,
+  participants: true,
+  auto_route: true,
+  created_at: true,
+  changed_at: 'Time of the last message.',
+  message_count: own(z.int(), ({ messages }: Conversation) => messages),
+  tokens: "Prompt and completion tokens of the conversation's models.",
 })
+export const ConversationView = conversationView.schema
 
 export const ConversationDetails = ConversationView.extend({
   messages: z.array(MessageView).describe('Messages, oldest first.'),
@@ -63,27 +63,6 @@ export const ToldView = z.union([
   MessageView,
   z.object({ from: z.string(), delta: z.string().describe('Piece of the next message.') }),
 ])
-
-const messageViewOf = (message: Message): z.input<typeof MessageView> => ({
-  id: message.id,
-  from: message.sender,
-  content: message.content,
-  at: iso(message.at),
-  state: message.state,
-  reason: message.reason ?? null,
-  in_reply_to: message.inReplyTo ?? null,
-})
-
-const conversationViewOf = (conversation: Conversation): z.input<typeof ConversationView> => ({
-  id: conversation.id,
-  title: conversation.title,
-  participants: [...conversation.participants],
-  auto_route: conversation.autoRoute,
-  created_at: iso(conversation.createdAt),
-  changed_at: iso(conversation.changedAt),
-  message_count: conversation.messages,
-  tokens: conversation.tokens,
-})
 
 export const CONVERSATION_PATH = { conversation_id: Id }
 
@@ -116,7 +95,7 @@ export const createConversation = async (
 ): Promise<z.input<typeof ConversationDetails>> => {
   const wanted = { title, participants, autoRoute: auto_route }
   const conversation = await context.conversations.create(wanted, context)
-  return { ...conversationViewOf(conversation), messages: [], next: null }
+  return { ...conversationView.of(conversation), messages: [], next: null }
 }
 
 export const listConversations = async (
@@ -124,7 +103,7 @@ export const listConversations = async (
   context: Context & ConversationViews,
 ): Promise<z.input<typeof ConversationPage>> => {
   const { conversations, next } = await context.conversations.list(page, context)
-  return { conversations: conversations.map(conversationViewOf), next: next ?? null }
+  return { conversations: conversations.map(conversationView.of), next: next ?? null }
 }
 
 export const showConversation = async (
@@ -134,8 +113,8 @@ export const showConversation = async (
   const found = await context.conversations.get(conversation_id, page, context)
   const [oldest] = found.messages
   return {
-    ...conversationViewOf(found.conversation),
-    messages: found.messages.map(messageViewOf),
+    ...conversationView.of(found.conversation),
+    messages: found.messages.map(messageView.of),
     next: oldest !== undefined && oldest.seq > 1 ? oldest.id : null,
   }
 }
@@ -158,12 +137,12 @@ export const sendConversationMessage = async (
   )
   return {
     conversation_id,
-    message: messageViewOf(message),
-    replies: replies.map(messageViewOf),
+    message: messageView.of(message),
+    replies: replies.map(messageView.of),
   }
 }
 
 const eventOf = (told: ExchangeEvent): { event: string; data: z.input<typeof ToldView> } =>
   told.event === 'message'
-    ? { event: 'message', data: messageViewOf(told.message) }
+    ? { event: 'message', data: messageView.of(told.message) }
     : { event: 'delta', data: { from: told.from, delta: told.text } }

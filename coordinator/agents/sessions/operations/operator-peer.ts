@@ -2,11 +2,12 @@ import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
+import { defineView, own } from '../../../kernel/declaration/define-view.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { OPERATOR_ROLES } from '../../../kernel/declaration/key.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import type { AgentViews } from '../open.ts'
-import type { Peer } from '../operator-peer.table.ts'
+import { operatorPeerTable, type Peer } from '../operator-peer.table.ts'
 import type { Handshake } from '../peer.ts'
 import type { PeerAsker } from '../peers.ts'
 import { label } from './session-view.ts'
@@ -26,16 +27,15 @@ const Input = z.strictObject({
 })
 type Input = z.output<typeof Input>
 
-const PeerView = z.object({
-  role: z.string(),
-  agent_id: z.string(),
-  person_id: z.string(),
-  terminal_label: z.string().nullable(),
-  session_id: z.string(),
-  /** Grows with every new holder of the role. */
-  fence: z.int(),
-  claimed_at: z.iso.datetime(),
-  expires_at: z.iso.datetime(),
+const view = defineView(operatorPeerTable, {
+  role: true,
+  agent_id: true,
+  person_id: true,
+  terminal_label: true,
+  session_id: own(z.string(), ({ id }: Peer) => id),
+  fence: true,
+  claimed_at: true,
+  expires_at: true,
 })
 
 export default defineSkill({
@@ -61,7 +61,7 @@ export default defineSkill({
       .describe('Id of the claim; null while the role is unclaimed.'),
     fence: z.int().nullable(),
     expires_at: z.iso.datetime().nullable(),
-    holders: z.array(PeerView).describe('Current holders of all roles.'),
+    holders: z.array(view.schema).describe('Current holders of all roles.'),
   }),
   examples: [{ role: 'builder', agent_id: 'bea', terminal_label: 'desk 4' }],
   run: async (input, context: Context & AgentViews) => {
@@ -76,7 +76,7 @@ export default defineSkill({
       fence: peer?.fence ?? null,
       expires_at:
         peer === undefined ? null : new Date(peer.endedAt ?? peer.expiresAt).toISOString(),
-      holders: holders.map(viewOf),
+      holders: holders.map(view.of),
     }
   },
 })
@@ -120,14 +120,3 @@ const requireFields = (input: Input): void => {
       throw new ShoalError('invalid_request', `${input.action} does not take ${param}`, { param })
   }
 }
-
-const viewOf = (peer: Peer): z.input<typeof PeerView> => ({
-  role: peer.role,
-  agent_id: peer.agentId,
-  person_id: peer.personId,
-  terminal_label: peer.terminalLabel ?? null,
-  session_id: peer.id,
-  fence: peer.fence,
-  claimed_at: new Date(peer.claimedAt).toISOString(),
-  expires_at: new Date(peer.expiresAt).toISOString(),
-})

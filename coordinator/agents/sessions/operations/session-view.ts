@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { iso, isoOrNull } from '../../../../shared/time.ts'
 import { escapeHidden } from '../../../../shared/visible.ts'
+import { defineView } from '../../../kernel/declaration/define-view.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
+import { agentClaimTable } from '../agent-claim.table.ts'
 import {
   AGENT_TYPES,
   type AgentSession,
@@ -9,7 +11,6 @@ import {
   nextSteps,
   OUTCOMES,
   STEPS,
-  TASK_STATES,
   VARIANTS,
 } from '../session.ts'
 
@@ -20,6 +21,13 @@ export const label = (maxLength = 128) =>
     .min(1)
     .max(maxLength)
     .refine(text => escapeHidden(text) === text, 'has invisible characters')
+
+const claimView = defineView(agentClaimTable, {
+  scope: true,
+  task_id: true,
+  task_state: true,
+  claimed_at: true,
+})
 
 export const SessionView = z.object({
   session_id: z.string(),
@@ -36,14 +44,7 @@ export const SessionView = z.object({
   live: z.boolean(),
   over_because: z.string().nullable(),
   outcome: z.enum(OUTCOMES).nullable(),
-  claims: z.array(
-    z.object({
-      scope: z.string(),
-      task_id: z.string().nullable(),
-      task_state: z.enum(TASK_STATES).nullable(),
-      claimed_at: z.iso.datetime(),
-    }),
-  ),
+  claims: z.array(claimView.schema),
   waiting_check: z
     .object({
       action_type: z.string(),
@@ -79,12 +80,7 @@ export const sessionViewOf = (session: AgentSession, now: number): z.input<typeo
     live: over === undefined,
     over_because: over ?? null,
     outcome: session.outcome ?? (over === undefined ? null : 'expired'),
-    claims: (over === undefined ? session.claims : []).map(claim => ({
-      scope: claim.scope,
-      task_id: claim.taskId ?? null,
-      task_state: claim.taskState ?? null,
-      claimed_at: iso(claim.claimedAt),
-    })),
+    claims: (over === undefined ? session.claims : []).map(claimView.of),
     waiting_check:
       waiting === undefined || over !== undefined
         ? null

@@ -1,48 +1,38 @@
 import * as z from 'zod'
-import { iso, isoOrNull } from '../../../../shared/time.ts'
 import { escapeHidden } from '../../../../shared/visible.ts'
+import { defineView, own } from '../../declaration/define-view.ts'
 import { findCursorRow, Id, NextCursor, PAGE } from '../../declaration/fields.ts'
-import { JOB_STATES, type Job } from '../job.ts'
+import { jobTable } from '../job.table.ts'
+import type { Job } from '../job.ts'
 
-const time = z.iso.datetime()
-
-export const JobView = z.object({
-  id: z.string(),
-  kind: z.string(),
-  state: z.enum(JOB_STATES),
-  project: z.string().nullable(),
-  team: z.string().nullable(),
-  priority: z.int().describe('Priority from 0 to 9; higher priorities run first.'),
-  cost_eur: z.number().describe('Expected cost, in euros.'),
-  attempts: z.int().describe('Attempts started so far.'),
-  max_attempts: z.int(),
-  reason: z.string().nullable().describe('Why the last attempt failed, or why the job ended.'),
-  not_before: time,
-  created_at: time,
-  changed_at: time,
-  ended_at: time.nullable(),
+const view = defineView(jobTable, {
+  id: true,
+  kind: true,
+  state: true,
+  project: true,
+  team: true,
+  priority: 'Priority from 0 to 9; higher priorities run first.',
+  cost_eur: own(
+    z.number().describe('Expected cost, in euros.'),
+    ({ costCents }: Job) => costCents / 100,
+  ),
+  attempts: 'Attempts started so far.',
+  max_attempts: true,
+  reason: own(
+    z.string().nullable().describe('Why the last attempt failed, or why the job ended.'),
+    ({ reason }: Job) => (reason === undefined ? null : escapeHidden(reason)),
+  ),
+  not_before: true,
+  created_at: true,
+  changed_at: true,
+  ended_at: true,
 })
+export const JobView = view.schema
+export const jobViewOf = view.of
 
 export const JobDetails = JobView.extend({
   lane: z.string().nullable().describe('Lane of the job; jobs of one lane run one after another.'),
   payload: z.json(),
-})
-
-export const jobViewOf = (job: Job): z.input<typeof JobView> => ({
-  id: job.id,
-  kind: job.kind,
-  state: job.state,
-  project: job.project ?? null,
-  team: job.team ?? null,
-  priority: job.priority,
-  cost_eur: job.costCents / 100,
-  attempts: job.attempts,
-  max_attempts: job.maxAttempts,
-  reason: job.reason === undefined ? null : escapeHidden(job.reason),
-  not_before: iso(job.notBefore),
-  created_at: iso(job.createdAt),
-  changed_at: iso(job.changedAt),
-  ended_at: isoOrNull(job.endedAt),
 })
 
 export const jobDetailsOf = (job: Job): z.input<typeof JobDetails> => ({

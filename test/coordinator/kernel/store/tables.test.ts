@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
+import { defineView, own } from '../../../../coordinator/kernel/declaration/define-view.ts'
 import {
   flag,
   json,
@@ -92,6 +93,41 @@ t.test('a new row may leave out what may be null and what has a default', async 
   const { ended_at: _, plan_json: __, speed_le_100: ___, ...stored } = row
   const { endedAt: _e, plan: _p, speedLe100: _s, ...robot } = robots.read(row)
   t.strictSame(robots.write(robot), { ...stored, plan_json: null, ended_at: null })
+})
+
+t.test('a view shows columns as they are, and states what differs', t => {
+  const view = defineView(robots, {
+    id: true,
+    state: true,
+    roles: 'Roles, in order.',
+    plan: true,
+    moving: own(z.boolean(), ({ state }: { state: string }) => state === 'moving'),
+    is_local: true,
+    docked_at: true,
+    ended_at: true,
+  })
+  const shown = view.of(robots.read(row))
+  t.strictSame(view.schema.parse(shown), {
+    id: 'r1',
+    state: 'idle',
+    roles: ['builder'],
+    plan: null,
+    moving: false,
+    is_local: true,
+    docked_at: '1970-01-01T00:00:00.001Z',
+    ended_at: null,
+  })
+  const { properties } = z.toJSONSchema(view.schema)
+  t.match(properties, {
+    state: { enum: ['idle', 'moving'] },
+    roles: { type: 'array', description: 'Roles, in order.' },
+    ended_at: { anyOf: [{ format: 'date-time' }, { type: 'null' }] },
+  })
+  // @ts-expect-error: there is no such column
+  t.throws(() => defineView(robots, { speed: true }), { message: 'no column speed' })
+  // @ts-expect-error: a secret is never shown
+  t.throws(() => defineView(robots, { token_sealed: true }), TypeError)
+  t.end()
 })
 
 t.test(

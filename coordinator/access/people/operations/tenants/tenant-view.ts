@@ -1,18 +1,11 @@
-import * as z from 'zod'
-import { iso, isoOrNull } from '../../../../../shared/time.ts'
-import type { Tenant } from '../../tenants.ts'
+import { defineView } from '../../../../kernel/declaration/define-view.ts'
+import { tenantTable } from '../../tenant.table.ts'
 
-export const TenantView = z.object({
-  id: z.string(),
-  name: z.string(),
-  created_at: z.iso.datetime(),
-  /** Time when the tenant and all its keys were disabled; null while enabled. */
-  disabled_at: z.iso.datetime().nullable(),
+const view = defineView(tenantTable, {
+  id: true,
+  name: true,
+  created_at: true,
+  disabled_at: true,
 })
-
-export const tenantViewOf = ({ id, name, createdAt, disabledAt }: Tenant) => ({
-  id,
-  name,
-  created_at: iso(createdAt),
-  disabled_at: isoOrNull(disabledAt),
-})
+export const TenantView = view.schema
+export const tenantViewOf = view.of
