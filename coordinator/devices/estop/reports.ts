@@ -59,7 +59,7 @@ export class EstopReports {
   /** Reads what this and other coordinators have stored, for cells that are not connected here. */
   async load(): Promise<void> {
     const rows = await this.#parts.ledger.read.selectFrom('estop_reports').selectAll().execute()
-    for (const report of rows.map(toReport)) {
+    for (const report of rows.flatMap(row => this.#toReport(row) ?? [])) {
       const known = this.#newest.get(report.cellId)
       if (known === undefined || known.reportedAt < report.reportedAt)
         this.#newest.set(report.cellId, report)
@@ -109,6 +109,17 @@ export class EstopReports {
             { cell: cellId },
             'an e-stop report has no valid signature of the cell',
           )
+    }
+  }
+
+  /** A report that cannot be read is left out: its cell sends the next one when it connects. */
+  #toReport(row: Row): EstopReport | undefined {
+    try {
+      return toReport(row)
+    } catch (error) {
+      const { message } = error as Error
+      this.#parts.logger.warn({ reason: message }, 'a stored e-stop report cannot be read')
+      return undefined
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { EventDraft } from '../../kernel/events/bus.ts'
+import type { RowOf } from '../../kernel/store/define-table.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
@@ -16,6 +17,31 @@ export type StopRelease = {
 
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
+/**
+ * A stop whose row cannot be read, such as one with the scope of a newer version, stops everything until
+ * a person releases it: never less than what was asked for.
+ */
+const readStop = (row: RowOf<typeof estopTable>): Stop => {
+  try {
+    return estopTable.read(row)
+  } catch (error) {
+    const { id, engaged_at, engaged_by, released_at, released_by, release_reason } = row
+    return {
+      id,
+      scope: 'all',
+      target: undefined,
+      cellId: undefined,
+      isLocal: false,
+      engagedAt: Number(engaged_at) || 0,
+      engagedBy: `${engaged_by}`,
+      reason: `its row cannot be read: ${(error as Error).message}`,
+      releasedAt: released_at ?? undefined,
+      releasedBy: released_by ?? undefined,
+      releaseReason: release_reason ?? undefined,
+    }
+  }
+}
+
 /** Stops in force, and those released since then. */
 export const readStops = async (db: Reader, releasedSince: number): Promise<Stop[]> => {
   const rows = await db
@@ -27,13 +53,13 @@ export const readStops = async (db: Reader, releasedSince: number): Promise<Stop
     .orderBy('engaged_at')
     .orderBy('id')
     .execute()
-  return rows.map(estopTable.read)
+  return rows.map(readStop)
 }
 
 export const readStopsById = async (db: Reader, ids: readonly string[]): Promise<Stop[]> => {
   if (ids.length === 0) return []
   const rows = await db.selectFrom('estops').selectAll().where('id', 'in', ids).execute()
-  return rows.map(estopTable.read)
+  return rows.map(readStop)
 }
 
 /**
@@ -68,7 +94,7 @@ export const releaseStop = async (
     .where('released_at', 'is', null)
     .returningAll()
     .executeTakeFirst()
-  return row && estopTable.read(row)
+  return row && readStop(row)
 }
 
 /** Deletes stops that were released before a time; what happened to them is in the audit for as long. */

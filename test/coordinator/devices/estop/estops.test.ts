@@ -154,6 +154,35 @@ t.test('a restart of either side changes nothing', async t => {
   t.ok(daemons.length === 1)
 })
 
+t.test('a stop that cannot be read stops everything until a person releases it', async t => {
+  const { coordinator, start, cells, daemons } = await scene(t)
+  const { stop } = await coordinator.estops.engage(
+    { scope: 'cell', target: cells[0]?.id ?? '' },
+    'fire',
+    PERSON,
+  )
+  await coordinator.store.ledger.free.write(async trx => {
+    const zone = { scope: 'zone' as 'all', target: 'hall 4' }
+    await trx.updateTable('estops').set(zone).where('id', '=', stop.id).execute()
+    const report = {
+      cell_id: 'cell_x',
+      version: 1,
+      latched_json: '{',
+      failed_json: '[]',
+      reported_at: 1,
+    }
+    await trx.insertInto('estop_reports').values(report).execute()
+  })
+  const second = await start()
+  for (const cell of cells) await second.birth(cell)
+  const [read] = (await second.estops.list(9)).newest
+  t.match(read, { stop: { scope: 'all', reason: /cannot be read/ } })
+  t.strictSame(daemons.map(heldBy), [[stop.id], [stop.id]])
+  await second.estops.release(stop.id, 'looked at', PERSON)
+  await settle()
+  t.strictSame(daemons.map(heldBy), [[], []])
+})
+
 t.test('two coordinators agree, whoever engages and whoever releases', async t => {
   const { coordinator: one, start, cells, daemons } = await scene(t)
   const two = await start()
