@@ -1,6 +1,7 @@
-import { DeviceFacts, DeviceKind } from '../../../shared/wire/device.ts'
-import { json, oneOf, optional, text, time } from '../../kernel/store/columns.ts'
+import { DeviceKind } from '../../../shared/wire/device.ts'
+import { growingWords, json, optional, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { StoredDeviceFacts } from './stored-device-facts.ts'
 
 /** A cell that announces a device. */
 export const deviceCellTable = defineTable('device_cells', {
@@ -9,8 +10,8 @@ export const deviceCellTable = defineTable('device_cells', {
     cell_id: text(),
     /** Time, unix milliseconds, from which the cell has announced it without a long break. */
     since: time(),
-    kind: oneOf(DeviceKind.options),
-    facts_json: json(DeviceFacts),
+    kind: growingWords(DeviceKind.options),
+    facts_json: json(StoredDeviceFacts),
     /** Time at which the cell has dropped it; undefined while it announces it. */
     gone_at: optional(time()),
   },

@@ -1,7 +1,16 @@
 import * as z from 'zod'
-import { DeviceFacts, DeviceKind } from '../../../shared/wire/device.ts'
-import { flag, integer, json, oneOf, optional, text, time } from '../../kernel/store/columns.ts'
+import { DeviceKind } from '../../../shared/wire/device.ts'
+import {
+  flag,
+  growingWords,
+  integer,
+  json,
+  optional,
+  text,
+  time,
+} from '../../kernel/store/columns.ts'
 import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { StoredDeviceFacts } from './stored-device-facts.ts'
 
 /** A device of the fleet, as all coordinators agree on it. Times are unix milliseconds. */
 export const deviceTable = defineTable('devices', {
@@ -14,9 +23,9 @@ export const deviceTable = defineTable('devices', {
     cell_id: text(),
     /** Other cells that announce it. */
     also_on_json: json(z.array(z.string())),
-    kind: oneOf(DeviceKind.options),
+    kind: growingWords(DeviceKind.options),
     /** Facts that the cell announces. */
-    facts_json: json(DeviceFacts),
+    facts_json: json(StoredDeviceFacts),
     /** True while its cell is connected and reaches it. */
     is_available: flag(),
     /** Labels that operators have set. */

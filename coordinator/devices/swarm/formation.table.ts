@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { Asked, Seen } from '../../../shared/wire/device-outcome.ts'
 import { FormationStage, SiteOrigin } from '../../../shared/wire/formation.ts'
-import { integer, json, oneOf, optional, text, time } from '../../kernel/store/columns.ts'
+import { growingWords, integer, json, optional, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 import type { FormationPart } from './formation-part.table.ts'
 
@@ -59,7 +59,7 @@ export const formationTable = defineTable('formations', {
     /** Request at the gate that it used up. */
     request_id: text(),
     formation: text(),
-    state: oneOf(FORMATION_STATES),
+    state: growingWords(FORMATION_STATES),
     /** The plan as people approved it. */
     plan_json: json(ApprovedFormation),
     created_by: text(),

@@ -1,14 +1,20 @@
 import * as z from 'zod'
-import { type ModuleRow, UpstreamSource } from '../../../shared/wire/findings.ts'
-import { integer, json, oneOf, optional, text, time } from '../../kernel/store/columns.ts'
+import type { ModuleRow, UpstreamSource } from '../../../shared/wire/findings.ts'
+import { growingWords, integer, json, optional, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 import { RUN_OUTCOMES } from '../registry/findings-sink.ts'
 
+/** A source as a lookup of any version has stored it. */
+const StoredSource = z.custom<UpstreamSource>(
+  value => typeof value === 'object' && value !== null,
+  'expected a source',
+)
+
 /** What is kept beside the rows of a run. */
-const ResultNotes = z.object({
+const ResultNotes = z.looseObject({
   warnings: z.array(z.object({ code: z.string(), message: z.string() })).readonly(),
   /** Sources of a lookup. */
-  sources: z.array(UpstreamSource).readonly().optional(),
+  sources: z.array(StoredSource).readonly().optional(),
 })
 export type ResultNotes = z.infer<typeof ResultNotes>
 
@@ -33,7 +39,7 @@ export const moduleResultTable = defineTable('module_results', {
     taken_at: time(),
     elapsed_ms: optional(integer()),
     /** How the run ended, in its last part; undefined in the others. */
-    outcome: optional(oneOf(RUN_OUTCOMES)),
+    outcome: optional(growingWords(RUN_OUTCOMES)),
     reason: optional(text()),
     notes_json: json(ResultNotes),
     rows_json: json(z.array(StoredRow).readonly()),

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { integer, json, oneOf, text, time } from '../../kernel/store/columns.ts'
+import { growingWords, integer, json, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
 export const DELTA_KINDS = [
@@ -14,7 +14,7 @@ export const DELTA_KINDS = [
 /** Change that a delta reports, with the names of its answers. */
 export const DeltaBody = z.object({
   /** Field that changed; null for other kinds. */
-  field: z.string().nullable(),
+  field: z.string().nullable().default(null),
   before: z.unknown().default(null),
   after: z.unknown().default(null),
   /**
@@ -22,9 +22,9 @@ export const DeltaBody = z.object({
    */
   is_truncated: z.literal(true).exactOptional(),
   /** The other entity of a merge or split. */
-  other_id: z.string().nullable(),
+  other_id: z.string().nullable().default(null),
   /** Display name of the entity. */
-  name: z.string().nullable(),
+  name: z.string().nullable().default(null),
 })
 export type DeltaBody = z.infer<typeof DeltaBody>
 
@@ -33,7 +33,7 @@ export const discoveryDeltaTable = defineTable('discovery_deltas', {
   columns: {
     seq: integer(),
     at: time(),
-    kind: oneOf(DELTA_KINDS),
+    kind: growingWords(DELTA_KINDS),
     entity_id: text(),
     body_json: json(DeltaBody),
   },

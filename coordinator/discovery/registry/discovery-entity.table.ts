@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import type { EntityDescription } from '../../../discovery/registry/describe-entity.ts'
-import { RISK_LEVELS } from '../../../discovery/registry/judge-risk.ts'
+import type { RISK_LEVELS } from '../../../discovery/registry/judge-risk.ts'
 import type { EntityType } from '../../../discovery/registry/type-rules.ts'
-import { SightingKey } from '../../../discovery/sighting.ts'
 import { flag, integer, json, text, time, withDefault } from '../../kernel/store/columns.ts'
 import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { StoredKey } from './stored-sighting.ts'
 
 /** A value of another source. An erasure of another entity leaves out strings that mention it. */
 const Conflict = z.looseObject({
@@ -27,10 +27,13 @@ const Guess = z.looseObject({
 
 const Description: z.ZodType<EntityDescription> = z.looseObject({
   fields: z.record(z.string(), Field),
-  keys: z.array(SightingKey),
+  keys: z.array(StoredKey),
   types: z.tuple([Guess], Guess),
   risk: z.looseObject({
-    level: z.enum(RISK_LEVELS),
+    level: z.custom<(typeof RISK_LEVELS)[number]>(
+      level => typeof level === 'string',
+      'expected a level',
+    ),
     points: z.number(),
     reasons: z.array(
       z.looseObject({ id: z.string(), points: z.number(), reason: z.string().default('') }),

@@ -1,10 +1,11 @@
 import * as z from 'zod'
-import { SightingFacts } from '../../../discovery/sighting.ts'
+import type { SightingFacts } from '../../../discovery/sighting.ts'
 import { json, oneOf, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
+import { StoredFacts } from './stored-sighting.ts'
 
 /** Traces of a decision about identity; those of `apart` have another side. */
-const PinnedTraces = z.strictObject({
+const PinnedTraces = z.looseObject({
   traces: z.array(z.string()),
   others: z.array(z.string()).optional(),
 })
@@ -16,7 +17,7 @@ export const discoveryPinTable = defineTable('discovery_pins', {
     kind: oneOf(['together', 'apart', 'values']),
     /** Entity that it was made for. */
     entity_id: text(),
-    body_json: json(z.union([PinnedTraces, SightingFacts])),
+    body_json: json(z.union([PinnedTraces, StoredFacts])),
     actor: text(),
     at: time(),
   },

@@ -1,15 +1,11 @@
 import * as z from 'zod'
-import { type SightingFacts, SightingKey } from '../../../discovery/sighting.ts'
+import type { FactClaim } from '../../../discovery/registry/claim.ts'
 import { flag, json, text, time, withDefault } from '../../kernel/store/columns.ts'
 import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
+import { StoredFacts, StoredKey } from './stored-sighting.ts'
 
-/** Facts as they were stored: their sighting was checked, and every batch reads many of them. */
-const StoredFacts = z.custom<SightingFacts>(
-  value => typeof value === 'object' && value !== null,
-  'expected facts',
-)
-
-const StoredClaim = z.object({
+/** Loose, so that an erasure finds what a later version has added. */
+const StoredClaim: z.ZodType<FactClaim> = z.looseObject({
   module: z.string(),
   cellId: z.string().optional(),
   at: z.number(),
@@ -25,7 +21,7 @@ export const discoveryTraceTable = defineTable('discovery_traces', {
     /** Id of the entity that exists while this is its oldest trace. */
     founded_id: text(),
     site: text(),
-    keys_json: json(z.array(SightingKey).readonly()),
+    keys_json: json(z.array(StoredKey).readonly()),
     spans_json: json(z.array(z.tuple([z.number(), z.number()]).readonly()).readonly()),
     /** Names by which its host calls itself. */
     hostnames_json: withDefault(json(z.array(z.string()).readonly()), '[]'),

@@ -31,10 +31,13 @@ export const readRecord = async (
   return row && registerTable.read(row)
 }
 
-/** Reads rows of one register with their fields as the register declares them. */
+/**
+ * Reads rows of one register with their fields as the register declares them. Fields that a later
+ * version has added are no reason to refuse a record.
+ */
 export const createRecordReader = <S extends z.ZodObject>({ record }: { record: S }) => {
   const { name, columns, key } = registerTable
-  const record_json = json(record)
+  const record_json = json(record.loose() as unknown as S)
   return defineTable(name, { columns: { ...columns, record_json }, key }).read
 }
 

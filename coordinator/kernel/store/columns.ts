@@ -106,6 +106,14 @@ export const oneOf = <const Word extends string>(words: readonly Word[]): Column
   )
 }
 
+/**
+ * One of a list of words to which later versions may add. A word that such a version has stored is
+ * read as it is, so that this one goes on beside it.
+ */
+export const growingWords = <const Word extends string>(
+  words: readonly Word[],
+): Column<Word, Word> => ({ ...oneOf(words), read: stored => readText(stored) as Word })
+
 /** JSON text, checked against the schema when it is read. The name of the column ends in `_json`. */
 export const json = <S extends z.ZodType>(schema: S): Column<string, z.output<S>> =>
   column(

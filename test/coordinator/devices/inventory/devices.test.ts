@@ -129,6 +129,37 @@ for (const [engine, skip, placeFor] of places)
       )
     })
 
+    t.test('a device that a later version has stored is read, and keeps what it has', async t => {
+      const { a, b } = await scene(t)
+      await a.announce('x', announceDevices([createDeviceFacts('rover')]))
+      await a.announce('y', announceDevices([createDeviceFacts('arm')]))
+      const id = createDeviceId('rover')
+      const facts = {
+        ...createDeviceFacts('rover'),
+        envelope: { geofences: [{ frame: 'later' }] },
+        added: true,
+      }
+      const later = { kind: 'boat' as never, facts_json: JSON.stringify(facts) }
+      const { ledger } = a.store
+      for (const table of ['devices', 'device_cells'] as const)
+        await ledger.sealed.write(trx =>
+          trx.updateTable(table).set(later).where('device_id', '=', id).execute(),
+        )
+      const version = { version: 1_000_000 }
+      await ledger.sealed.write(trx =>
+        trx.updateTable('devices').set(version).where('device_id', '=', id).execute(),
+      )
+      t.match(await b.find(id), { kind: 'boat', facts })
+      t.ok(await b.find(createDeviceId('arm')), 'and the others beside it')
+      await a.see('x', 'ready')
+      const query = ledger.read.selectFrom('devices').select(['kind', 'facts_json'])
+      const row = await query.where('device_id', '=', id).executeTakeFirstOrThrow()
+      t.match(
+        { ...row, facts_json: JSON.parse(row.facts_json) },
+        { kind: 'boat', facts_json: facts },
+      )
+    })
+
     t.test(
       'a device of two cells stays with its cell until that one is known to be away, and every change is audited',
       async t => {

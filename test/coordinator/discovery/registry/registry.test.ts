@@ -592,6 +592,26 @@ t.test('what entities are found by follows runs, decisions, erasures and the upk
   await t.resolves(fc.assert(property, { numRuns: RUNS, seed: 14, endOnFailure: true }))
 })
 
+t.test('what a later version has stored is read and recorded beside', async t => {
+  const { run, query, ledger } = await openScene(t)
+  await run([host(1)])
+  const key = { kind: 'later_id', value: 'x', added: 1 }
+  await ledger.sealed.write(async trx => {
+    const { keys_json } = await trx
+      .selectFrom('discovery_traces')
+      .select('keys_json')
+      .executeTakeFirstOrThrow()
+    const keys = { keys_json: JSON.stringify([...JSON.parse(keys_json), key]) }
+    await trx.updateTable('discovery_traces').set(keys).execute()
+    const delta = { kind: 'moved' as never, body_json: '{}' }
+    await trx.updateTable('discovery_deltas').set(delta).execute()
+  })
+  await run([host(1), host(2)])
+  t.equal((await query.page({ limit: 10 })).entities.length, 2)
+  const [first] = await query.deltas({ limit: 10 })
+  t.match(first, { kind: 'moved', name: null, other_id: null })
+})
+
 t.test('several coordinators record one history', async t => {
   const { all, clock, query } = await openScene(t, 2)
   const hosts = [1, 2, 3, 4, 5, 6].map(n => host(n))

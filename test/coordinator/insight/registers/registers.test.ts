@@ -115,6 +115,15 @@ t.test('every record of a register is read, over the pages of the store', async 
   const registers = new Registers({ store, now: Date.now })
   const { records, isExample } = await registers.readAll(costs, { tenantId })
   t.strictSame([new Set(records.map(({ id }) => id)).size, isExample], [1000, false])
+  const later = JSON.stringify({ ...cost, id: 'c8', added: 1 })
+  await store.ledger.sealed.write(trx =>
+    trx
+      .updateTable('register_records')
+      .set({ record_json: later })
+      .where('id', '=', 'c8')
+      .execute(),
+  )
+  t.equal((await registers.readAll(costs, { tenantId })).records.length, 1000, 'with a later field')
   await store.ledger.sealed.write(trx =>
     trx
       .updateTable('register_records')
