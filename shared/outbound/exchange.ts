@@ -67,16 +67,19 @@ const send = (
 ): AnswerReader => {
   const { url, method, body, connections, maxAnswerBytes, answerSeconds } = request
   const target = { ...request, addresses }
-  const connection = connections?.take(target) ?? openConnection(target)
+  const { dispatcher, close } =
+    connections === undefined
+      ? openConnection(target)
+      : { dispatcher: connections.take(target), close: () => {} }
   const reader = new AnswerReader({
     maxBytes: maxAnswerBytes || MAX_DRAIN_BYTES,
     onConnected: () => phase.begin(answerSeconds),
   })
   phase.onEnd(error => {
     reader.abort(error)
-    if (connections === undefined) void connection.destroy(error)
+    close(error)
   })
-  connection.dispatch(
+  dispatcher.dispatch(
     {
       method,
       path: `${url.pathname}${url.search}`,

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as listenTcp, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import t, { type Test } from 'tap'
 import { Outbound } from '../../../../coordinator/kernel/outbound/outbound-config.ts'
@@ -278,4 +278,21 @@ t.test('a signature follows Standard Webhooks, one for each secret', async t => 
     ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
   )
   t.equal(known['webhook-signature'], 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=')
+})
+
+t.test('a request that is stopped while it connects leaves no connection', async t => {
+  const server = listenTcp()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const config = Outbound.parse({ allow: [`${HOST}:${port}`], connect_seconds: 60 })
+  const sender = createSender({ config, resolve: async () => [LOOPBACK] })
+  const stop = new AbortController()
+  const sent = sender.send({ url: `https://${HOST}:${port}/` }, stop.signal)
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  const closed = once(socket.resume(), 'close')
+  stop.abort()
+  await t.rejects(sent, failure({ reason: 'aborted' }))
+  await closed
 })
