@@ -43,10 +43,10 @@ export default defineOperation({
   effect: 'read',
   input: z.strictObject({
     from: Instant.exactOptional().describe(
-      'Start of the period, rounded down to its full hour (UTC); the beginning of the month by default.',
+      'Start of the period (`2026-11-20`), rounded down to its full hour (UTC); the beginning of the month by default.',
     ),
     to: Instant.exactOptional().describe(
-      'End of the period: the first hour that is not included; now by default.',
+      'End of the period (`2026-11-21`): the first hour that is not included; now by default.',
     ),
     scope: z
       .enum(USAGE_SCOPES)
