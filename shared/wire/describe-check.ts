@@ -47,6 +47,18 @@ export const describeCheck = (check: Precondition): string => {
   return `${by}${property ?? name} is ${seen}, but must be ${required}${from}`
 }
 
+/**
+ * The limit of a check in words, with the reading where the check has another name; undefined for a
+ * check without a limit.
+ */
+export const describeRequirement = ({ name, limit }: Limit): string | undefined => {
+  const required = describeLimit({ name, limit })
+  const property = Condition.safeParse(limit).data?.property
+  return required === undefined || property === undefined || property === name
+    ? required
+    : `${property} is ${required}`
+}
+
 /** What the limit of a check demands, in words; undefined for a check without one. */
 export const describeLimit = ({ name, limit }: Limit): string | undefined => {
   if (limit === null) return undefined

@@ -1,5 +1,9 @@
 import t from 'tap'
-import { describeCheck, describeLimit } from '../../shared/wire/describe-check.ts'
+import {
+  describeCheck,
+  describeLimit,
+  describeRequirement,
+} from '../../shared/wire/describe-check.ts'
 
 t.test('a failing check names the reading, what it must be, and the source', async t => {
   const describe = (name: string, observed: null | number | string, limit: object | number) =>
@@ -35,5 +39,11 @@ t.test('a condition of a verb names its property and the allowed values', async 
     'printer_idle: printer_state is printing, but must be idle or finished',
   )
   t.equal(describeLimit({ name: 'estop', limit: null }), undefined)
+  t.equal(describeRequirement({ name: 'estop', limit: null }), undefined)
+  t.equal(describeRequirement({ name: 'battery_percent', limit: 20 }), 'at least 20')
+  t.equal(
+    describeRequirement({ name: 'on_ground', limit: { property: 'is_flying', allowed: [false] } }),
+    'is_flying is false',
+  )
   t.equal(describeCheck({ ...check, limit: null, observed: 'e-stop est_1' }), 'e-stop est_1')
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { iso } from '../../../../../shared/time.ts'
 import { Hazard } from '../../../../../shared/wire/command.ts'
-import { describeLimit } from '../../../../../shared/wire/describe-check.ts'
+import { describeRequirement } from '../../../../../shared/wire/describe-check.ts'
 import type { Precondition } from '../../../../../shared/wire/plan-part.ts'
 import type { PlannedDeviceCommand } from './plan-device-command.ts'
 
@@ -11,7 +11,7 @@ const CheckView = z.object({
   verdict: z.enum(['pass', 'warn', 'fail']),
   observed: z.json(),
   limit: z.json(),
-  /** The limit in words, such as `at least 20`; null for a check without one. */
+  /** The limit in words, such as `at least 20` or `is_flying is false`; null for a check without one. */
   requires: z.string().nullable(),
   /** Source of the limit, such as `site` or `profile`; null for an interlock. */
   source: z.string().nullable(),
@@ -65,7 +65,7 @@ export const checkViewOf = (check: Precondition): z.input<typeof CheckView> => (
   verdict: verdictOf(check),
   observed: check.observed,
   limit: check.limit,
-  requires: describeLimit(check) ?? null,
+  requires: describeRequirement(check) ?? null,
   source: check.source ?? null,
   warning: check.warning ?? null,
 })
