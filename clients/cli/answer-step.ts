@@ -37,11 +37,17 @@ const adviseOnPending = (request: GateAnswer, method: string): string | undefine
     : approve
 }
 
-/** The way on after an approval of a plan that the coordinator made itself. */
-const adviseOnApproved = ({ state, subject, requester, requester_id }: GateAnswer) =>
-  state === 'approved' && subject?.startsWith(OWN_SUBJECT) === true
-    ? `approved: ${escapeHidden(String(requester ?? requester_id))} carries it out by repeating the same call`
-    : undefined
+/** The next step after an approval of a plan that the coordinator made itself. */
+const adviseOnApproved = (request: GateAnswer): string | undefined => {
+  const { state, subject, requester, requester_id, plan } = request
+  if (state !== 'approved' || subject?.startsWith(OWN_SUBJECT) !== true) return undefined
+  const person = escapeHidden(String(requester ?? requester_id))
+  if (plan?.action === 'key.issue-to-visitor')
+    return 'approved: the visitor reveals the key with the claim token'
+  return plan?.action === 'key.issue'
+    ? `approved: ${person} reveals the key with: shoal keys reveal ${escapeHidden(requestIdOf(request) ?? 'REQUEST_ID')}`
+    : `approved: ${person} carries it out by repeating the same call`
+}
 
 /** Beginning of the subjects that are reserved for requests of the coordinator (docs/gates.md). */
 export const OWN_SUBJECT = 'shoal:'

@@ -99,9 +99,14 @@ const listStep = ({ code, param }: ShoalError, command: Command): string | undef
   // the people of the registers, who need no account as a person of the tenant
   if (code === 'not_found' && groupOf(command).name() === 'people')
     return 'shoal registers list people lists the existing ids'
+  // its target is a device, a cell or a site
+  if (code === 'not_found' && command.name() === 'estop')
+    return 'shoal devices list and shoal cells list show the names and ids'
   const isId = param?.endsWith('_id') === true || param === 'cell'
   const name = isId ? param : command.registeredArguments.at(-1)?.name()
   if (code !== 'not_found' || name === undefined) return undefined
+  // shoal release runs without the generated commands
+  if (name === 'estop_id') return 'shoal devices estops lists the existing ids'
   const words = listOf(name, groupOf(command).name())
   const list = commandOf(rootOf(command), words)
   return list.name() === words.at(-1) ? `${pathOf(list)} lists the existing ids` : undefined

@@ -26,6 +26,8 @@ export interface GateAnswer {
   subject?: string
   requester?: string | null
   requester_id?: string
+  /** Plan that people approve; its action tells which call carries it out. */
+  plan?: { action?: unknown }
   /** Advice for a request that no person can approve; absent for others. */
   hint?: string
   waits_for?: 'gate' | 'supervisor' | null

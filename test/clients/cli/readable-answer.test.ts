@@ -182,4 +182,8 @@ t.test('a request is followed by the line to approve it, and then by the way on'
   t.strictSame(await hintsOf('POST', request({ state: 'approved', status: 'approved' })), [
     'approved: bea carries it out by repeating the same call',
   ])
+  const approved = { state: 'approved', status: 'approved' }
+  t.strictSame(await hintsOf('POST', request({ ...approved, plan: { action: 'key.issue' } })), [
+    'approved: bea reveals the key with: shoal keys reveal gate_1',
+  ])
 })

@@ -167,6 +167,15 @@ t.test(
   },
 )
 
+t.test('an unknown e-stop or target is answered with the command that lists them', async t => {
+  const failure = (name: string, argument: string): string => {
+    const command = new Command('shoal').command(name).argument(argument)
+    return describeFailure(new ShoalError('not_found', 'no such'), { format: 'text', command }).text
+  }
+  t.match(failure('estop', '[target]'), /\nshoal devices list and shoal cells list show/)
+  t.match(failure('release', '<estop_id>'), /\nshoal devices estops lists the existing ids\n/)
+})
+
 t.test('the program', async t => {
   const store = await temporaryStore(t)
   const app = await appWith({ views: views({ tokens: createTokenViews(store, Date.now) }) })
@@ -234,6 +243,8 @@ t.test('the program', async t => {
     t.match(choice.err, /--tier <choice> {2}\(required\) \(one of: free, pro, enterprise\)\n/)
     const time = await shoal(env, ['keys', 'request', '--tier', 'pro', '--expires-at', 'soon'])
     t.match(time.err, /for example: shoal keys request … --expires-at 2027-01-01T00:00:00Z\n/)
+    const day = await shoal(env, ['usage', 'list', '--from', 'yesterday'])
+    t.match(day.err, /for example: shoal usage list --from 2026-11-20\n/)
     const group = await shoal(env, ['usage', 'list', '--group-by', 'week'])
     t.match(group, { code: 64, err: /'week': allowed choices are hour, day, key, tenant, model/ })
   })
