@@ -55,7 +55,8 @@ export const callTool = async (
     if (finder !== undefined && name === FIND_TOOLS) return await find(caller, finder, given)
     if (finder !== undefined && name === CALL_TOOL) return await callFound(caller, given, context)
     const operation = byName.get(name)
-    if (operation === undefined) throw createParamsError(`no tool ${JSON.stringify(name)}`)
+    if (operation === undefined)
+      throw createParamsError(`no tool ${JSON.stringify(name)}; tools/list lists them`)
     return await callOperation(caller, operation, given, context)
   } catch (error) {
     if (error instanceof ProtocolError) throw error
