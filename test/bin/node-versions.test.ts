@@ -22,7 +22,11 @@ const start = (node: string, args: string[], folder: string, program: string) =>
   const { status, stdout, stderr } = spawnSync(
     node,
     [...args, join(folder, 'bin', `${program}.mjs`), '--version'],
-    { encoding: 'utf8', env: { PATH: process.env.PATH, HOME: process.env.HOME } },
+    {
+      encoding: 'utf8',
+      // no coordinator answers there, whatever runs on this machine
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, SHOAL_URL: 'http://127.0.0.1:1' },
+    },
   )
   return { status, stdout, stderr }
 }

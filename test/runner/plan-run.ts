@@ -9,7 +9,7 @@ export const SLOWEST = 24
 const SLOW_GROUP_SIZE = 4
 /** Expressions with which a file changes or measures its whole process. */
 const OWN_PROCESS =
-  /globalThis|process\.(env|exitCode|memoryUsage|once?\()|t\.setTimeout|syncBuiltin/
+  /globalThis|process\.(env|exitCode|memoryUsage|once?\()|t\.setTimeout|syncBuiltin|\(import\.meta\.url\)\.cache/
 
 /**
  * Divides test files into those that run in one process, in the order in which they start: the slowest

@@ -35,7 +35,7 @@ const readStop = (row: RowOf<typeof estopTable>): Stop => {
       engagedAt: Number(engaged_at) || 0,
       engagedBy: `${engaged_by}`,
       reason: `its row cannot be read: ${(error as Error).message}`,
-      releasedAt: released_at ?? undefined,
+      releasedAt: Number.isSafeInteger(released_at) ? Number(released_at) : undefined,
       releasedBy: released_by ?? undefined,
       releaseReason: release_reason ?? undefined,
     }

@@ -121,7 +121,10 @@ t.test('a service that is down gets one repair, after an approval', async t => {
   )
   const sent = await askUntil(
     async () => standIns.got,
-    got => got.some(({ path }) => path === '/repair') && got.some(({ path }) => path === '/notice'),
+    got =>
+      got.some(({ path }) => path === '/repair') &&
+      got.some(({ path }) => path === '/notice') &&
+      got.some(({ method }) => method === 'PUT'),
   )
   t.match(sent.find(({ path }) => path === '/repair')?.body, {
     service_id: 'keycloak',
