@@ -2,6 +2,7 @@ import t from 'tap'
 import { observeEstops } from '../../../../coordinator/devices/estop/observe.ts'
 import { createSigner, generatePrivateKey } from '../../../../shared/signing.ts'
 import { signEstopped } from '../../../../shared/wire/estop.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 import { heldBy, PERSON, scene, settle } from './scene.ts'
 
 const ALL = { scope: 'all', target: undefined } as const
@@ -238,9 +239,11 @@ t.test('stops of a machine become stops of the fleet, for its cell alone', async
   })
   t.strictSame(heldBy(daemons[1]), [])
   await daemons[0]?.release({ reason: 'mended', by: 'local:bob' })
-  await settle()
-  await coordinator.sweep()
-  t.match(await coordinator.estops.list(9), { total: 0 })
+  await waitUntil('the release is stored', async () => {
+    await settle()
+    await coordinator.sweep()
+    return (await coordinator.estops.list(9)).total === 0
+  })
   t.strictSame(daemons[0]?.listReleased(), [], 'the coordinator has confirmed the release')
   const by = `by cell:${cells[0]?.id}`
   t.strictSame(await audit(), [`estop.take_over ${by}`, `estop.release ${by}`])

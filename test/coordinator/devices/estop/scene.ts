@@ -1,3 +1,4 @@
+import { stat } from 'node:fs/promises'
 import type { Test } from 'tap'
 import { openEstop } from '../../../../coordinator/devices/estop/open.ts'
 import type { Device } from '../../../../coordinator/devices/inventory/device.table.ts'
@@ -193,7 +194,11 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
 
 /** Resolves when the messages under way have been handled. */
 export const settle = async (): Promise<void> => {
-  for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setTimeout(resolve))
+  for (let turn = 0; turn < 20; turn++) {
+    await new Promise(resolve => setTimeout(resolve))
+    // signatures are checked by the threads that read files
+    await stat('.')
+  }
 }
 
 export const heldBy = (daemon: CellEstop | undefined): string[] =>
