@@ -19,7 +19,7 @@ type Environment = Record<string, string | undefined>
 
 /**
  * `npm start`: a coordinator and cells with the bundled models on this machine, in one terminal.
- * State, keys and logs stay in `.shoal/`; the next start takes them up again.
+ * State, keys and logs stay in `.shoal/`; the next start continues with them.
  */
 export const main = async (argv: string[], env: Environment): Promise<void> => {
   // A closed terminal must not leave the children running

@@ -34,18 +34,18 @@ export const HELP = `Usage: npm start -- [--state-dir .shoal] [--port 7070] [--m
 
 Starts a coordinator and cells with the bundled demonstration models on this machine.
 
-  --state-dir FOLDER   where databases, keys and logs stay; the next start takes them up
-  --port PORT          of the HTTP API on 127.0.0.1; 0 takes a free one
-  --lan                lets other machines in: listens on every address with TLS, and prints the
-                       command with which another machine becomes a cell
-  --address ADDRESS    with --lan: the address of this machine for others; its first one without
-  --mqtt-port PORT     of MQTT on 127.0.0.1; 0 takes a free one, none opens none
+  --state-dir FOLDER   databases, keys and logs; the next start continues with them
+  --port PORT          port of the HTTP API on 127.0.0.1; 0 chooses a free one
+  --lan                lets other machines connect: listens on every address with TLS, and prints
+                       the command with which another machine becomes a cell
+  --address ADDRESS    with --lan: address under which others reach this machine (default: its first)
+  --mqtt-port PORT     port of MQTT on 127.0.0.1; 0 chooses a free one, none opens no port
   --cells N            daemons on this machine, 1 to ${MAX_CELLS}
-  --replicas N         coordinators behind a balancer, 1 to ${MAX_REPLICAS}; more than one need --postgres
+  --replicas N         coordinators behind a balancer, 1 to ${MAX_REPLICAS}; more than one needs --postgres
   --postgres URL       keeps the store in PostgreSQL instead of SQLite; embedded starts one of
                        Debian's in the state folder
   --devices sim|none   simulated robots, a drone, a printer and a switch on the first cell, or none
-  --ready-file FILE    JSON with addresses, keys and process ids, from when everything is ready
+  --ready-file FILE    where addresses, keys and process ids are written as JSON once all is ready
   --help               this text
 `
 

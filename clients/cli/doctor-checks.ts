@@ -147,7 +147,8 @@ const transport = async ({ settings, daysLeft }: DoctorSubject): Promise<DoctorR
 const versions = (server: string): DoctorResult => {
   const name = 'version'
   const [ours, theirs] = [VERSION.split('.'), server.split('.')]
-  if (server === VERSION) return { name, state: 'ok', says: `both are ${VERSION}` }
+  if (server === VERSION)
+    return { name, state: 'ok', says: `this program and the coordinator are ${VERSION}` }
   const says = `this program is ${VERSION}, the coordinator ${server}`
   if (ours[0] !== theirs[0])
     return {
@@ -212,9 +213,9 @@ interface KeyView {
 const describeKey = (body: unknown, key: string): string => {
   const { keys = [] } = body as { keys?: KeyView[] }
   const own = keys.find(({ id }) => key.startsWith(`svc-dev-${id}_`) || key.includes(`${id}_`))
-  if (own === undefined) return 'it is good'
+  if (own === undefined) return 'it is valid'
   const until = own.expires_at === null ? '' : `, until ${own.expires_at}`
-  return `${own.id} is good: tier ${own.tier}, roles ${own.roles.join(' ')}, tenant ${own.tenant_id}${until}`
+  return `${own.id} is valid: tier ${own.tier}, roles ${own.roles.join(' ')}, tenant ${own.tenant_id}${until}`
 }
 
 const allowance = (headers: Headers): DoctorResult => {
@@ -261,7 +262,7 @@ const CODES = { broker: 'broker_unavailable', store: 'store_unavailable' } as co
 
 /** Usage accepted as missing is no longer expected; only the audit records the acceptance. */
 const COMPLETE =
-  'nothing is missing but what operators accepted, if anything: see usage.accept in the audit'
+  'complete, except for hours that operators accepted as missing (usage.accept in the audit)'
 
 const usage = ({ body }: CoordinatorReply): DoctorResult[] => {
   const state = (body as Record<string, unknown> | undefined)?.usage
@@ -285,7 +286,7 @@ const parts = ({ body }: CoordinatorReply): DoctorResult[] =>
 const commands = async ({ countCommands }: DoctorSubject): Promise<DoctorResult> => {
   const name = 'commands'
   try {
-    return { name, state: 'ok', says: `the coordinator describes ${await countCommands()}` }
+    return { name, state: 'ok', says: `the coordinator offers ${await countCommands()} commands` }
   } catch (error) {
     return { name, state: 'warn', says: (error as Error).message }
   }

@@ -90,7 +90,7 @@ t.test('every check passes on a healthy setup', async t => {
   )
   t.match(
     found.find(({ name }) => name === 'key')?.says,
-    /abcdefgh is good: tier pro, roles client/,
+    /abcdefgh is valid: tier pro, roles client/,
   )
   t.notMatch(JSON.stringify(found), 'kkkk')
 })
