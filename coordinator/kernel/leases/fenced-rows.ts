@@ -7,7 +7,7 @@ type FencedTable = {
 }[keyof LedgerTables]
 
 /** A row, and the number of the claim under which it is written. */
-export interface FencedClaim {
+interface FencedClaim {
   id: string
   fence: number
 }

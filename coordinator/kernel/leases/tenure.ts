@@ -2,11 +2,14 @@ import type { Runtime } from '../../../shared/runtime.ts'
 
 type Clocks = Pick<Runtime, 'now' | 'nowMs'>
 
-/** Moment at which something was asked for, by both clocks of the process. */
-export interface Asked {
+/** Time by both clocks of the process. */
+export interface Moment {
   readonly at: number
   readonly atMs: number
 }
+
+/** Returns the moment before a request, for `extend`. */
+export const readMoment = ({ now, nowMs }: Clocks): Moment => ({ at: now(), atMs: nowMs() })
 
 /**
  * Time for which this process certainly holds something. It counts from before it was asked for, and
@@ -27,11 +30,11 @@ export class Tenure {
   }
 
   /** Returns the moment before a request, for `extend`. */
-  ask(): Asked {
-    return { at: this.#clocks.now(), atMs: this.#clocks.nowMs() }
+  ask(): Moment {
+    return readMoment(this.#clocks)
   }
 
-  extend({ at, atMs }: Asked, milliseconds: number): void {
+  extend({ at, atMs }: Moment, milliseconds: number): void {
     this.#until = at + milliseconds
     this.#untilMs = atMs + milliseconds
   }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { type Runtime, stopTimer } from '../../../shared/runtime.ts'
-import { type Asked, Tenure } from '../leases/tenure.ts'
+import { type Moment, Tenure } from '../leases/tenure.ts'
 import type { Ledger } from '../store/store.ts'
 import type { Job } from './job.ts'
 import { renewLease } from './job-claims.ts'
@@ -17,7 +17,7 @@ interface HeldJob {
   job: Job
   leaseSeconds: number
   /** Moment before the claim. */
-  asked: Asked
+  asked: Moment
 }
 
 /** Renewals per lease: one may fail or be slow without the loss of the job. */
@@ -38,10 +38,10 @@ export const keepLease = (
   tenure.extend(asked, leaseMs)
   let isRenewing = false
   const renew = async (): Promise<void> => {
-    const asked = tenure.ask()
+    const before = tenure.ask()
     const until = now() + leaseMs
     const isHeld = await ledger.free.write(trx => renewLease(trx, job, until), { isUrgent: true })
-    if (isHeld) tenure.extend(asked, leaseMs)
+    if (isHeld) tenure.extend(before, leaseMs)
     else onLost()
   }
   const beat = async (): Promise<void> => {

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { backOffMs } from '../../../shared/back-off.ts'
 import { type Runtime, sleep, timeoutSignal } from '../../../shared/runtime.ts'
-import { type Asked, Tenure } from '../leases/tenure.ts'
+import { type Moment, readMoment } from '../leases/tenure.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { Job } from './job.ts'
 import { claimJobs, endJob, putBack } from './job-claims.ts'
@@ -101,13 +101,13 @@ export class Worker {
   async #take(kind: JobKind): Promise<void> {
     const { ledger, id, now } = this.#parts
     const limit = this.#roomFor(kind)
-    const asked = new Tenure(this.#runtime).ask()
+    const asked = readMoment(this.#runtime)
     const { taken, givenUp } = await claimJobs(ledger, kind, { limit, worker: id, now: now() })
     for (const job of givenUp) await this.#end(kind, job, 'dead', LOST)
     for (const job of taken) this.#begin(kind, job, asked)
   }
 
-  #begin(kind: JobKind, job: Job, asked: Asked): void {
+  #begin(kind: JobKind, job: Job, asked: Moment): void {
     const { logger } = this.#parts
     this.#counts.set(kind.kind, (this.#counts.get(kind.kind) ?? 0) + 1)
     const attempt = this.#perform(kind, job, asked)
@@ -120,7 +120,7 @@ export class Worker {
     this.#attempts.add(attempt)
   }
 
-  async #perform(kind: JobKind, job: Job, asked: Asked): Promise<void> {
+  async #perform(kind: JobKind, job: Job, asked: Moment): Promise<void> {
     const lost = new AbortController()
     const timeout = timeoutSignal(this.#runtime, kind.timeoutSeconds * 1000)
     const signal = AbortSignal.any([lost.signal, timeout, this.#closing.signal])

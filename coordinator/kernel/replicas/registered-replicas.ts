@@ -4,7 +4,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import { Listeners } from '../base/listeners.ts'
 import type { Ownership } from '../leases/ownership.ts'
-import { type Asked, Tenure } from '../leases/tenure.ts'
+import { type Moment, Tenure } from '../leases/tenure.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { hasMaintenance } from './maintenance.ts'
@@ -164,7 +164,7 @@ export class RegisteredReplicas implements Replicas {
     }, AT_ONCE)
   }
 
-  #note({ replicas, othersHaveCells }: LiveSet, asked: Asked): void {
+  #note({ replicas, othersHaveCells }: LiveSet, asked: Moment): void {
     this.#tenure.extend(asked, LIVES_MS)
     const ids = replicas.map(({ id }) => id)
     const hasChanged = ids.join() !== this.#ids.join()
