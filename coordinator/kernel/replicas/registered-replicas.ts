@@ -177,7 +177,10 @@ export class RegisteredReplicas implements Replicas {
   }
 }
 
-/** Coordinators whose row is alive, and the spared ones as long as they have one. */
+/**
+ * Coordinators whose row is alive, and the spared ones as long as they have one. Their unconnected
+ * cells are not read: every renewal would parse them, and fail by one that cannot be read.
+ */
 const selectLive = async (
   trx: Transaction<LedgerTables>,
   now: number,
@@ -186,11 +189,11 @@ const selectLive = async (
 ): Promise<LiveSet> => {
   const rows = await trx
     .selectFrom('replicas')
-    .selectAll()
+    .select(['id', 'name', 'address', 'version', 'started_at', 'until', 'has_cells'])
     .where(({ or, eb }) => or([eb('until', '>', now), eb('id', 'in', spared)]))
     .orderBy('id')
     .execute()
-  const stored = rows.map(replicaTable.read)
+  const stored = rows.map(row => replicaTable.readSome(row))
   return {
     replicas: stored.map(({ id, name, address, version, startedAt }) => ({
       id,

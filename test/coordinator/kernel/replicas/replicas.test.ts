@@ -93,6 +93,19 @@ t.test('one heartbeat keeps a coordinator live and the owner of its tasks', asyn
   t.strictSame(await listOwners(), [], 'others take over at once what it leaves')
 })
 
+t.test('a list of cells that cannot be read does not prevent a renewal', async t => {
+  const { clock, register } = await openScene(t)
+  const { replicas, store } = await register('a')
+  await register('b')
+  await store.ledger.free.write(trx =>
+    trx.updateTable('replicas').set({ unconnected_json: '{' }).where('id', '=', 'b').execute(),
+  )
+  clock.now += LIVES_MS - 1
+  await replicas.renew()
+  clock.now += LIVES_MS - 1
+  t.ok(replicas.owns('anything'))
+})
+
 t.test('a coordinator lacks cells only while a running one has some', async t => {
   const { clock, register } = await openScene(t)
   const { replicas: first } = await register('a')
