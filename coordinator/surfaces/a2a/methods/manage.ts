@@ -2,7 +2,7 @@ import type { ListTasksRequest } from '@a2a-js/sdk'
 import { RequestMalformedError, TaskNotCancelableError } from '@a2a-js/sdk/errors'
 import type { A2ARequestHandler } from '@a2a-js/sdk/server'
 import type { OperationTasks } from '../../../calls/tasks/operation-tasks.ts'
-import type { TaskFilter, TaskPage } from '../../../calls/tasks/task-pages.ts'
+import type { TaskFilter, TaskPage, TaskPageRequest } from '../../../calls/tasks/task-pages.ts'
 import type { TaskReader } from '../../../calls/tasks/task-reader.ts'
 import { stateFromA2a, taskToA2a } from '../a2a-shapes.ts'
 import { tenantFor } from '../call.ts'
@@ -27,7 +27,8 @@ export const manageMethods = (
   listTasks: async request => {
     const reader = scope.reader(tenantFor(scope.call, request.tenant))
     const pageSize = pageSizeOf(request)
-    const page = await readPage(scope, request, reader)
+    const filter = filterOf(request)
+    const page = await readPage(scope, { ...filter, ...pageOf(request), limit: pageSize }, reader)
     const tasks = page.tasks.map(task => withHistory(task, request.historyLength))
     const newest = scope.asksForTransitions
       ? await scope.tasks.newestTransitions(
@@ -42,7 +43,7 @@ export const manageMethods = (
       tasks: shown.map(taskToA2a),
       nextPageToken: page.next ?? '',
       pageSize,
-      totalSize: await scope.tasks.count(filterOf(request), reader),
+      totalSize: await scope.tasks.count(filter, reader),
     }
   },
 
@@ -61,22 +62,19 @@ const filterOf = ({ contextId, status, statusTimestampAfter }: ListTasksRequest)
   changedAfter: statusTimestampAfter ? Date.parse(statusTimestampAfter) : undefined,
 })
 
+const pageOf = ({ pageToken, includeArtifacts, historyLength }: ListTasksRequest) => ({
+  cursor: pageToken || undefined,
+  withArtifacts: includeArtifacts === true,
+  withHistory: historyLength !== 0,
+})
+
 const readPage = (
   { tasks }: TaskScope,
-  request: ListTasksRequest,
+  request: TaskPageRequest,
   reader: TaskReader,
 ): Promise<TaskPage> =>
   rewordError(
-    tasks.list(
-      {
-        ...filterOf(request),
-        limit: pageSizeOf(request),
-        cursor: request.pageToken || undefined,
-        withArtifacts: request.includeArtifacts === true,
-        withHistory: request.historyLength !== 0,
-      },
-      reader,
-    ),
+    tasks.list(request, reader),
     'invalid_request',
     text => new RequestMalformedError(text),
   )
