@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Runtime, sleep } from '../../../shared/runtime.ts'
+import { iso } from '../../../shared/time.ts'
 import type { EventDraft, Events } from '../../kernel/events/bus.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import { applyEvent, withMessage } from './apply.ts'
@@ -115,12 +116,12 @@ export class LiveTask {
   status(state: TaskState, { parts, reason, run, actor }: StatusMore = {}): void {
     if (this.#isOver || this.isLost) return
     const { id: taskId, contextId, status: before } = this.task
-    const { now } = this.#parts
+    const at = this.#parts.now()
     const message = parts && agentMessage(taskId, contextId, parts)
-    const status = { state, message, timestamp: new Date(now()).toISOString() }
+    const status = { state, message, timestamp: iso(at) }
     this.run = { ...this.run, ...run }
     const change: TransitionFields = {
-      at: now(),
+      at,
       fromState: before.state,
       toState: state,
       actor: actor ?? this.#actor,

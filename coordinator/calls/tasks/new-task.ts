@@ -1,4 +1,5 @@
 import type { Runtime } from '../../../shared/runtime.ts'
+import { iso } from '../../../shared/time.ts'
 import type { Message, Task } from './task.ts'
 import type { TaskRun } from './task-run.ts'
 import type { TurnWork } from './turn.ts'
@@ -22,7 +23,7 @@ export const firstTask = (
 ): { task: Task; run: TaskRun } => {
   const taskId = ids.create('task', at)
   const contextId = joined ?? ids.create('ctx', at)
-  const status = { state: 'submitted' as const, timestamp: new Date(at).toISOString() }
+  const status = { state: 'submitted' as const, timestamp: iso(at) }
   const history = message === undefined ? [] : [{ ...message, taskId, contextId }]
   return {
     task: { id: taskId, contextId, status, artifacts: [], history, metadata },

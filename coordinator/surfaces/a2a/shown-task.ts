@@ -1,3 +1,4 @@
+import { iso } from '../../../shared/time.ts'
 import type { Task } from '../../calls/tasks/task.ts'
 import type { TaskTransition } from '../../calls/tasks/task-transition.table.ts'
 import { EXTENSIONS } from './extensions.ts'
@@ -30,7 +31,7 @@ const toTransition = ({
 }: TaskTransition) => ({
   from: fromState ?? null,
   to: toState,
-  at: new Date(at).toISOString(),
+  at: iso(at),
   actor,
   reason: reason ?? null,
   gate_request_id: gateRequestId ?? null,

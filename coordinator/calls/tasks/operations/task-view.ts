@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { iso } from '../../../../shared/time.ts'
 import type { Part, Task } from '../task.ts'
 import type { TaskRun } from '../task-run.ts'
 import { TASK_STATES } from '../task-state.ts'
@@ -43,7 +44,7 @@ export const taskViewOf = ({ id, contextId, status }: Task, run: TaskRun) => ({
   message: findText(status.message?.parts),
   details: findData(status.message?.parts),
   gate_request_id: run.waits === 'gate' ? (run.gateRequestId ?? null) : null,
-  created_at: new Date(run.createdAt).toISOString(),
+  created_at: iso(run.createdAt),
   updated_at: status.timestamp,
 })
 
