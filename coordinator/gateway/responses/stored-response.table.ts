@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { json, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
-/** What shoal relies on in a response. */
+/** Fields of a response that the coordinator relies on. */
 const GivenResponse = z.looseObject({
   id: z.string(),
   output: z.array(z.looseObject({ type: z.string() })),

@@ -19,7 +19,7 @@ export const scheduleTable = defineTable('schedules', {
     enabled: flag(),
     /** Next planned time, without jitter; absent when the expression never fires again. */
     next_at: optional(time()),
-    /** `next_at` with the jitter; null like it. */
+    /** `next_at` with the jitter; absent like it. */
     due_at: optional(time()),
     /** Planned time of the last run that was started. */
     last_at: optional(time()),
