@@ -6,7 +6,7 @@ import type { Ledger, Store } from '../../kernel/store/store.ts'
 import { deleteEnded, StoredResponses } from './stored-responses.ts'
 
 interface ResponsesDomainParts
-  extends Pick<Base, 'stack' | 'logger' | 'now'>,
+  extends Pick<Base, 'stack' | 'logger' | 'now' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   store: Pick<Store, 'ledger' | 'revisions'>
   keys: Pick<Keys, 'revocations'>
@@ -22,6 +22,7 @@ export const openResponses = ({
   stack,
   logger,
   now,
+  runtime,
 }: ResponsesDomainParts): { storedResponses: StoredResponses } => {
   const tidy = (ledger: Ledger): Promise<void> => deleteEnded(ledger, now())
   leaderWork.every('responses.tidy', TIDY_SECONDS, tidy)
@@ -32,6 +33,7 @@ export const openResponses = ({
     },
     read: () => leaderWork.runOnce(tidy),
     onFailure: error => logger.warn({ err: error }, 'responses of ended keys were not deleted'),
+    runtime,
   })
   stack.defer(() => keyChanges.close())
   return { storedResponses: new StoredResponses({ ledger: store.ledger, now }) }
