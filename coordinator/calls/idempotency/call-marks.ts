@@ -16,6 +16,10 @@ export interface MarkedCall {
   over: boolean
 }
 
+interface Narrowable<Q> {
+  where(column: 'scope' | 'call_key' | 'claim', operator: '=', value: string): Q
+}
+
 const current = new AsyncLocalStorage<MarkedCall>()
 
 /** Runs a function so that all its writes to the ledger are attributed to the call. */
@@ -45,17 +49,19 @@ export const markChange: ChangeHook<LedgerTables> = async (work, commit) => {
   return result
 }
 
+/** Query of the row of a call, while no repetition has taken over its claim. */
+export const whereClaimed = <Q extends Narrowable<Q>>(
+  query: Q,
+  { scope, callKey, claim }: Pick<MarkedCall, 'scope' | 'callKey' | 'claim'>,
+): Q => query.where('scope', '=', scope).where('call_key', '=', callKey).where('claim', '=', claim)
+
 /** Writes of one call may share a transaction: what each has created is added to the row. */
 const mark = async (
   trx: Transaction<LedgerTables>,
   call: MarkedCall,
   created: readonly string[],
 ): Promise<void> => {
-  const update = trx
-    .updateTable('idempotent_calls')
-    .where('scope', '=', call.scope)
-    .where('call_key', '=', call.callKey)
-    .where('claim', '=', call.claim)
+  const update = whereClaimed(trx.updateTable('idempotent_calls'), call)
   const row = await update.set({ state: 'changed' }).returning('created_json').executeTakeFirst()
   if (row === undefined) throw claimLost()
   if (created.length === 0) return

@@ -8,7 +8,7 @@ import type { Replicas } from '../../kernel/replicas/replicas.ts'
 import type { SecretSealer } from '../../kernel/signing/sealing.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import { asCall, type MarkedCall } from './call-marks.ts'
+import { asCall, type MarkedCall, whereClaimed } from './call-marks.ts'
 import { type IdempotentCallRow, idempotentCallTable } from './idempotent-call.table.ts'
 import { answerText, parseAnswer, refusalText } from './kept-answer.ts'
 import { type CallKeeping, findCall, holderOf, isRunning, lookAtCall } from './look-at-call.ts'
@@ -254,15 +254,6 @@ const begin = async (trx: Trx, row: IdempotentCallRow): Promise<boolean> => {
     .executeTakeFirst()
   return claimed !== undefined
 }
-
-interface Narrowable<Q> {
-  where(column: 'scope' | 'call_key' | 'claim', operator: '=', value: string): Q
-}
-
-const whereClaimed = <Q extends Narrowable<Q>>(
-  query: Q,
-  { scope, callKey, claim }: Pick<MarkedCall, 'scope' | 'callKey' | 'claim'>,
-): Q => query.where('scope', '=', scope).where('call_key', '=', callKey).where('claim', '=', claim)
 
 const deleteClaimed = (trx: Trx, call: MarkedCall) =>
   whereClaimed(trx.deleteFrom('idempotent_calls'), call)
