@@ -264,7 +264,7 @@ const contextOf = ({ scope, callKey }: Pick<RepeatableCall, 'scope' | 'callKey'>
 const createReuseError = () =>
   new ShoalError(
     'idempotency_key_reuse',
-    'this Idempotency-Key was used with a different question',
+    'this Idempotency-Key was used with a different request',
     {
       param: 'Idempotency-Key',
     },
