@@ -36,7 +36,7 @@ export interface SpeakerTurn {
 
 export interface SpeakerReply {
   content: string
-  /** Why the answer says that the call has failed; absent for others. */
+  /** Reason for an answer that reports a failed call; absent for others. */
   failure?: string
   /** Tokens used; 0 for all participants but models. */
   tokens: number

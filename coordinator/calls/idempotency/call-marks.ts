@@ -11,7 +11,7 @@ export interface MarkedCall {
   scope: string
   callKey: string
   claim: string
-  /** Something is on the disk because of it. */
+  /** True once the call has changed something in the ledger. */
   changed: boolean
   over: boolean
 }

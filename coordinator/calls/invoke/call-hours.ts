@@ -17,7 +17,7 @@ interface CallQuestion {
   /** Unix milliseconds, rounded down to their hours; `from` is included, `to` is not. */
   from: number
   to: number
-  /** Undefined for the calls of all tenants. */
+  /** Tenant of the calls; undefined for the calls of all tenants. */
   tenantId?: string | undefined
 }
 

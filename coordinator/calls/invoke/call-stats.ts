@@ -12,7 +12,7 @@ interface CallMetrics {
 /** A call that has ended. */
 export interface EndedCall {
   operationId: string
-  /** Undefined without a key. */
+  /** Tenant of the key; undefined without a key. */
   tenantId: string | undefined
   durationMs: number
   failed: boolean

@@ -89,7 +89,7 @@ export const createOperationTasks = (parts: OperationTaskParts): OperationTasks 
     const { tenantId = '' } = by
     await tasks.get(taskId, parts.readerOf(by))
     const task = await tasks.cancel(taskId, tenantId, `key:${by.key?.id}`)
-    // as it is now: it may have come to a gate meanwhile
+    // read again, since the task may have come to a gate meanwhile
     const { gateRequestId } = await tasks.run(taskId)
     if (gateRequestId !== undefined) await withdraw(gateRequestId, by)
     return task

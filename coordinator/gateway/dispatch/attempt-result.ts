@@ -33,6 +33,6 @@ export interface AnsweredAttempt {
   rest: AnswerRest
   /** Time of the first event of a stream, in monotonic milliseconds. */
   beganAtMs?: number | undefined
-  /** Undefined for a sound answer. */
+  /** Fault of the cell; undefined for a sound answer. */
   fault?: Fault | undefined
 }

@@ -1,4 +1,4 @@
-/** Something that waits, on behalf of a key. */
+/** Request that waits on behalf of a key. */
 export interface Waiter {
   keyId: string
 }

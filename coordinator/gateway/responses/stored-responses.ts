@@ -41,7 +41,7 @@ export class StoredResponses {
     this.#parts = parts
   }
 
-  /** Undefined for a response of another key, and after its end. */
+  /** Returns a response of its owner; undefined for one of another key, and after its end. */
   async find(id: string, owner: ResponseOwner): Promise<StoredResponse | undefined> {
     const { ledger, now } = this.#parts
     const row = await ledger.read

@@ -35,7 +35,10 @@ export interface Head {
   hash: string
 }
 
-/** What the row to be added is chained to, in the statement that numbers it; null in an empty audit. */
+/**
+ * Row that the next one is chained to, read in the statement that numbers it; null in an empty
+ * audit.
+ */
 interface NewestRow {
   newest: number | null
   hash: string | null

@@ -16,7 +16,7 @@ export class KeptHead {
     this.#logger = logger
   }
 
-  /** Undefined for an unreadable file too; the cells have their own copies. */
+  /** Returns the head; undefined also for an unreadable file, as the cells have their own copies. */
   async read(): Promise<AuditHead | undefined> {
     const text = await readPrivate(this.#path)
     if (text === undefined) return undefined

@@ -22,7 +22,7 @@ interface PublishConfig {
   http: { publish: boolean; host: string }
 }
 
-/** What the listener presents. */
+/** Certificate of the listener. */
 interface PresentedCertificate {
   cert: string
   /** Fingerprint of the authority that cells pin; undefined for a certificate of the operator. */

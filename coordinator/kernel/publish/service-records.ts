@@ -1,7 +1,7 @@
 import type { Answer } from 'dns-packet'
 import { META_NAME } from '../../../shared/mdns/names.ts'
 
-/** What the coordinator announces. */
+/** Service of the coordinator, as it is announced. */
 export interface Announcement {
   /** Name of this coordinator on the network; a label of DNS. */
   nodeId: string

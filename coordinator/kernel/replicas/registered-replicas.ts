@@ -28,7 +28,7 @@ export const LIVES_MS = 3000
  * live for longer, but says nothing about its cells: all may have been killed and started again.
  */
 const RENEWED_MS = LIVES_MS - 1500
-/** Rows of coordinators that died are kept this long, for whoever looks into it. */
+/** Time for which the rows of dead coordinators are kept, for an investigation. */
 const KEPT_MS = 3_600_000
 
 /** A row says who serves, and nothing about what was done: it is written while the audit is in doubt. */
@@ -41,8 +41,8 @@ interface LiveSet {
 
 /**
  * The coordinators on a shared store, by rows that each renews. When the store does not answer, the
- * last known set stays, and this one owns nothing once the others may count it as dead. When the store is
- * back, the others have as long as a row lives to renew theirs.
+ * last known set stays, and this one owns nothing once the others may count it as dead. When the
+ * store is back, the others have as long as a row lives to renew theirs.
  */
 export class RegisteredReplicas implements Replicas {
   readonly id: string
@@ -148,7 +148,7 @@ export class RegisteredReplicas implements Replicas {
     }, AT_ONCE)
   }
 
-  /** Undefined when the row has gone, as after a copy of the store. */
+  /** Renews the row; returns undefined when it has gone, as after a copy of the store. */
   #renewRow(spared: readonly string[]): Promise<LiveSet | undefined> {
     const { ledger, ownership } = this.#parts
     const hasCells = this.#hasCells()

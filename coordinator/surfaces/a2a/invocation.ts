@@ -5,7 +5,7 @@ import { parseJsonBody } from '../http/json-body.ts'
 /** Content of a message; `skill` is undefined unless the message names it explicitly. */
 export interface MessageInvocation {
   skill: string | undefined
-  /** Undefined if the message has no input. */
+  /** Input for the skill; undefined if the message has none. */
   input: Record<string, unknown> | undefined
   /** Text of the message, or an empty string. */
   text: string

@@ -23,7 +23,7 @@ export const checkMessage = (message: Message | undefined): Message => {
   return message
 }
 
-/** Undefined: the whole history. */
+/** Returns the length of the history to show; undefined for the whole history. */
 export const historyLengthOf = (length: number | undefined): number | undefined => {
   if (length === undefined || (Number.isInteger(length) && length >= 0)) return length
   throw new RequestMalformedError('historyLength must be an integer, 0 or more')

@@ -6,7 +6,7 @@ export interface SkillCandidate {
 }
 
 interface SkillRoute {
-  /** Undefined when it is not certain. */
+  /** Skill that is meant; undefined when it is not certain. */
   skill: Skill | undefined
   /** Best first, at most five. */
   candidates: SkillCandidate[]

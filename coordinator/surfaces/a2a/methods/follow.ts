@@ -25,7 +25,7 @@ interface EventOptions {
   isOver?: (task: Task) => boolean
 }
 
-/** First the task as it is, then what happens to it until it has ended or waits for input. */
+/** Yields the task as it is, then its events until it has ended or waits for input. */
 export async function* eventsOf(
   scope: TaskScope,
   taskId: string,

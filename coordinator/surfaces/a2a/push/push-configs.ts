@@ -153,7 +153,7 @@ const withSecrets = (webhook: TaskWebhook, change: (secret: string) => string): 
   }
 }
 
-/** Enough to tell two secrets apart, where they are long enough for that. */
+/** Returns the end of a secret, to tell two apart; only asterisks for a short one. */
 const maskSecret = (secret: string): string =>
   secret.length < 16 ? '***' : `***${secret.slice(-4)}`
 
