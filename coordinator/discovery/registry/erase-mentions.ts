@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Kysely } from 'kysely'
 import * as z from 'zod'
-import type { FactClaim } from '../../../discovery/registry/claim.ts'
-import type { EntityDescription } from '../../../discovery/registry/describe-entity.ts'
 import { json } from '../../kernel/store/columns.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
@@ -129,10 +127,30 @@ export const eraseFromOthers = async (
     }
 }
 
-/** Drops mentions from claims or a description. Keys stay: they belong to the other entity too. */
-const dropFrom = (known: readonly FactClaim[] | EntityDescription, mentions: Mentions): unknown => {
-  const next = mentions.drop(known) as object
-  return 'fields' in known ? { ...next, keys: known.keys } : next
+/**
+ * Fields that the registry fills itself. Their words may equal the serial number of an erased entity,
+ * such as `unknown` and `none`. Keys belong to the other entity too.
+ */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  ...['keys', 'module', 'source', 'at', 'type', 'level', 'id'],
+])
+/** Fields whose content was found, whatever the names in it are. */
+const FOUND_FIELDS: ReadonlySet<string> = new Set(['value', 'facts'])
+
+/** Drops mentions from claims or a description. */
+const dropFrom = (known: unknown, mentions: Mentions, isNeighbours = false): unknown => {
+  if (Array.isArray(known))
+    return known
+      .map(each => dropFrom(each, mentions, isNeighbours))
+      .filter(each => each !== undefined)
+  if (typeof known !== 'object' || known === null) return mentions.drop(known, isNeighbours)
+  const entries = Object.entries(known).map(([name, each]) => {
+    const isOfNeighbours = isNeighbours || name === 'neighbours'
+    if (OWN_FIELDS.has(name)) return [name, each] as const
+    if (FOUND_FIELDS.has(name)) return [name, mentions.drop(each, isOfNeighbours)] as const
+    return [name, dropFrom(each, mentions, isOfNeighbours)] as const
+  })
+  return Object.fromEntries(entries.filter(([, each]) => each !== undefined))
 }
 
 /**

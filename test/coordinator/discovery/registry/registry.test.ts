@@ -612,6 +612,22 @@ t.test('what a later version has stored is read and recorded beside', async t =>
   t.match(first, { kind: 'moved', name: null, other_id: null })
 })
 
+t.test('an erasure leaves what the registry itself says of other entities', async t => {
+  const { run, query, admin } = await openScene(t)
+  for (const serial of ['Unknown', 'Low', 'network-map']) {
+    await run([host(1, { serial }), host(2)])
+    const { entities } = await query.page({ limit: 10 })
+    const isErased = ({ fields }: (typeof entities)[number]): boolean => fields.serial !== undefined
+    await admin.erase(entities.find(isErased)?.entity_id ?? '', BY)
+    const left = await query.page({ limit: 10 })
+    t.strictSame(
+      left.entities,
+      entities.filter(each => !isErased(each)),
+      serial,
+    )
+  }
+})
+
 t.test('several coordinators record one history', async t => {
   const { all, clock, query } = await openScene(t, 2)
   const hosts = [1, 2, 3, 4, 5, 6].map(n => host(n))
