@@ -1,3 +1,4 @@
+import { DeviceKind } from '../../../shared/wire/device.ts'
 import type { DeviceSeat } from '../../../shared/wire/estop.ts'
 import type { Device } from './device.table.ts'
 
@@ -6,6 +7,10 @@ export const reasonOf = ({ isAvailable, facts, cellId }: Device): string | null 
   if (isAvailable || !facts.available) return facts.reason
   return `${cellId} is not connected`
 }
+
+/** Kind of a device in answers; one that only a later version knows is `other`. */
+export const kindOf = ({ kind }: Pick<Device, 'kind'>): DeviceKind =>
+  DeviceKind.options.includes(kind) ? kind : 'other'
 
 interface Named {
   name: string

@@ -72,6 +72,23 @@ t.test(
   },
 )
 
+t.test('a device of a kind that only a later version knows is listed as another one', async t => {
+  const { link, announce, call, demo, devices, store } = await deviceScene(t)
+  for (const name of ['rover', 'drone']) link.add(createDeviceId(name), { name })
+  await announce()
+  const later = { ...devices.find(createDeviceId('rover')), kind: 'boat' as never }
+  await store.ledger.sealed.write(async trx => {
+    await putDevices(trx, [later], await nextSequence(trx, 'devices'))
+    await bumpRevision(trx, 'devices')
+  })
+  await devices.setLabels(createDeviceId('rover'), {}, { actor: 'ann' })
+  await waitUntil('it is read', () => `${devices.get(createDeviceId('rover'))?.kind}` === 'boat')
+  const list = await call(demo.operator, 'GET', '/a2a/devices')
+  t.match(list.json, { devices: [{ name: 'drone' }, { name: 'rover', kind: 'other' }] })
+  const others = await call(demo.operator, 'GET', '/a2a/devices?kind=other')
+  t.match(others.json, { total: 1, devices: [{ name: 'rover' }] })
+})
+
 t.test('a dry run shows operations and checks, and sends nothing', async t => {
   const { link, announce, call, demo, setBattery } = await deviceScene(t)
   link.add(createDeviceId('rover'), { name: 'rover' })

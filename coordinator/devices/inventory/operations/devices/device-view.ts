@@ -9,7 +9,7 @@ import {
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import type { EstopViews } from '../../../estop/open.ts'
 import type { Device } from '../../device.table.ts'
-import { reasonOf, seatOf } from '../../device.ts'
+import { kindOf, reasonOf, seatOf } from '../../device.ts'
 import type { DeviceViews } from '../../open.ts'
 import {
   AllowedCommand,
@@ -116,7 +116,7 @@ export const deviceDetailsOf = (device: Device, parts: Parts): z.input<typeof De
 const identityOf = (device: Device, { estops }: Parts): z.input<typeof Identity> => ({
   name: device.facts.name,
   device_id: device.id,
-  kind: device.kind,
+  kind: kindOf(device),
   site: device.facts.site,
   available: device.isAvailable,
   reason: reasonOf(device),

@@ -7,7 +7,7 @@ import { NextCursor, pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import type { EstopViews } from '../../../estop/open.ts'
 import type { Device } from '../../device.table.ts'
-import { compareByName } from '../../device.ts'
+import { compareByName, kindOf } from '../../device.ts'
 import type { DeviceViews } from '../../open.ts'
 import { DeviceCursor } from './device-ref.ts'
 import { DeviceSummary, deviceSummaryOf } from './device-view.ts'
@@ -56,7 +56,7 @@ const isMatch = (
   filter: { site?: string; kind?: DeviceKind; available?: boolean },
 ): boolean =>
   (filter.site === undefined || facts.site === filter.site) &&
-  (filter.kind === undefined || kind === filter.kind) &&
+  (filter.kind === undefined || kindOf({ kind }) === filter.kind) &&
   (filter.available === undefined || isAvailable === filter.available)
 
 const cursorOf = ({ id, facts }: Device): string =>
