@@ -95,7 +95,7 @@ export class EstopReports {
     await this.#check()
   }
 
-  /** Few at a time, so that a fleet that answers at once does not fill the threads of the process. */
+  /** Checks few signatures at a time: a fleet that answers at once must not fill the threads. */
   async #checkAll(): Promise<void> {
     while (this.#unchecked.size > 0) {
       const batch = [...this.#unchecked].slice(0, CHECKS)

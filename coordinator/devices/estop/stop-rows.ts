@@ -18,8 +18,8 @@ export type StopRelease = {
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
 /**
- * A stop whose row cannot be read, such as one with the scope of a newer version, stops everything until
- * a person releases it: never less than what was asked for.
+ * Reads a stop. One whose row cannot be read, such as one with the scope of a newer version, stops
+ * everything until a person releases it: never less than the stop that was engaged.
  */
 const readStop = (row: RowOf<typeof estopTable>): Stop => {
   try {

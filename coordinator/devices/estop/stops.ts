@@ -67,7 +67,7 @@ export class Stops {
     return this.#stored.size + this.#unstored.size > 0
   }
 
-  /** Oldest first. */
+  /** Stops in force, the oldest first. */
   listInForce(): Stop[] {
     return this.#list().filter(({ releasedAt }) => releasedAt === undefined)
   }

@@ -69,7 +69,7 @@ export const readOpenFormations = async (db: Reader): Promise<StartedFormation[]
   return withParts(db, await query.orderBy('id').execute())
 }
 
-/** Newest first. */
+/** Reads formations, the newest first. */
 export const readFormations = async (
   db: Reader,
   { before, since, limit }: { before?: string; since?: number; limit: number },

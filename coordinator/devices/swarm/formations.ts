@@ -156,7 +156,7 @@ export class Formations {
     } else if (decision.do === 'end') await this.#end(formation, commands, decision.hasReported)
   }
 
-  /** What follows from the commands, and from the devices that are no part of the formation. */
+  /** Decides by the commands, and by the devices that are not part of the formation. */
   #judge(formation: StartedFormation, commands: readonly CommandRecord[], now: number): Decision {
     const decision = judgeFormation(formation, commands, now)
     if (decision.do !== 'nothing') return decision

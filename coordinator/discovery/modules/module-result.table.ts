@@ -10,7 +10,7 @@ const StoredSource = z.custom<UpstreamSource>(
   'expected a source',
 )
 
-/** What is kept beside the rows of a run. */
+/** Notes that are kept beside the rows of a run. */
 const ResultNotes = z.looseObject({
   warnings: z.array(z.object({ code: z.string(), message: z.string() })).readonly(),
   /** Sources of a lookup. */
@@ -38,7 +38,7 @@ export const moduleResultTable = defineTable('module_results', {
     /** Time at which the part arrived. */
     taken_at: time(),
     elapsed_ms: optional(integer()),
-    /** How the run ended, in its last part; undefined in the others. */
+    /** End of the run, in its last part; undefined in the others. */
     outcome: optional(growingWords(RUN_OUTCOMES)),
     reason: optional(text()),
     notes_json: json(ResultNotes),

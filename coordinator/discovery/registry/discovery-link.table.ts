@@ -1,7 +1,7 @@
 import { integer, oneOf, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 
-/** What the times of two traces say about them. */
+/** Statement about two traces that follows from their times. */
 export const discoveryLinkTable = defineTable('discovery_links', {
   columns: {
     a: text(),

@@ -1,6 +1,6 @@
 import type { ModuleRow } from '../../../shared/wire/findings.ts'
 
-/** How a run ended. `unavailable`: not possible on that machine; `failed`: it was cut off. */
+/** End of a run. `unavailable`: not possible on that machine; `failed`: it was cut off. */
 export const RUN_OUTCOMES = ['complete', 'unavailable', 'failed'] as const
 export type RunOutcome = (typeof RUN_OUTCOMES)[number]
 

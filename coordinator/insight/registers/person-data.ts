@@ -15,7 +15,7 @@ export interface PersonRecord extends Omit<StoredRecord, 'register'> {
 export interface Erasure {
   deleted: number
   cleared: number
-  /** What other domains have deleted. */
+  /** Number of things that other domains have deleted. */
   others: number
 }
 

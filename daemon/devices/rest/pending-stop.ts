@@ -74,7 +74,7 @@ export class PendingStop {
     return this.#outcome
   }
 
-  /** True while nothing shows that the device has heard the stop; another run of the daemon sends it anew. */
+  /** The stop may not have reached the device; the next run of the daemon sends it again. */
   get isUnheard(): boolean {
     return this.#isUnheard
   }

@@ -12,9 +12,9 @@ const StoredStop = z.strictObject({
   reason: z.string().max(500),
   /** Time of the first order, in unix milliseconds. */
   since: z.int().nonnegative(),
-  /** True for a stop of which nothing shows that the device has heard it; absent otherwise. */
+  /** The stop may not have reached the device; absent once the device has heard it. */
   is_unsent: z.literal(true).exactOptional(),
-  /** True for a stop that the cell gives by itself; absent for one of a person. */
+  /** The cell gave the stop by itself; absent for the stop of a person. */
   is_own: z.literal(true).exactOptional(),
 })
 type StoredStop = z.infer<typeof StoredStop>

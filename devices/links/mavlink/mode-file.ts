@@ -4,13 +4,13 @@ import { readPrivate, replacePrivate } from '../../../shared/private-file.ts'
 import { MAX_STOPS } from '../../../shared/wire/estop.ts'
 
 const Instruction = z.object({
-  /** Modes in which the vehicle carries it out. */
+  /** Modes in which the vehicle carries out the instruction. */
   modes: z.array(z.string().max(64)).max(64),
-  /** Modes that are no take-over before it is seen to be carried out. */
+  /** Modes that do not count as a take-over until `was_seen`. */
   own: z.array(z.string().max(64)).max(64).default([]),
-  /** True once a heartbeat has shown one of its modes. */
+  /** A heartbeat has shown one of the modes. */
   was_seen: z.boolean().default(true),
-  /** Ids of the e-stops that gave it. */
+  /** Ids of the e-stops that gave the instruction. */
   estop_ids: z.array(z.string().max(64)).max(MAX_STOPS).default([]),
 })
 export type Instruction = z.infer<typeof Instruction>

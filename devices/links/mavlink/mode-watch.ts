@@ -18,7 +18,7 @@ export class ModeWatch {
   #expected: readonly string[] = []
   /** Ids of the e-stops that gave the newest instruction. */
   #estopIds: readonly string[] = []
-  /** Modes that are no take-over: those that were asked for, and the one before. */
+  /** Modes that do not count as a take-over: the requested ones, and the one before them. */
   #own = new Set<string>()
   #wasSeen = false
   #isTakenOver = false
@@ -36,7 +36,7 @@ export class ModeWatch {
     return this.#isTakenOver
   }
 
-  /** True once a heartbeat has shown a mode that the newest operation leads to. */
+  /** A heartbeat has shown a mode that the newest operation leads to. */
   get isConfirmed(): boolean {
     return this.#wasSeen || this.#expected.length === 0
   }

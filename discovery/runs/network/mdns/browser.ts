@@ -44,7 +44,7 @@ const MAX_SERVICES = 1024
 const MAX_TYPES = 96
 /** Time for further addresses after the first one, so that a row has all of them. */
 const SETTLE_MS = 150
-/** Responders usually add what belongs to an instance; what is missing is asked for after this. */
+/** Time after which missing records are asked for; responders usually send all of them. */
 const FOLLOW_UP_MS = 120
 
 /**
@@ -204,7 +204,7 @@ export class Browser {
     this.#askAt = undefined
   }
 
-  /** False for a type that found no room. */
+  /** Takes in a service type; returns false when there is no room. */
   #admitType(type: string): boolean {
     const isAdmitted = this.#foundTypes.has(type) || this.#foundTypes.size < MAX_TYPES
     if (isAdmitted) this.#foundTypes.add(type)

@@ -34,7 +34,7 @@ export interface ServiceEntry extends ServiceName {
 
 const MAX_ADDRESSES = 16
 
-/** What the cache knows of a service. */
+/** Builds a service from the records of the cache. */
 export const buildService = (cache: RecordCache, entry: ServiceName): FoundService => {
   const { link, name, instance, type } = entry
   const [srv] = cache.find(link, 'SRV', name)
