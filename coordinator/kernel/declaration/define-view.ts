@@ -48,7 +48,7 @@ type Schemas<C extends Columns, M> = {
 type SameFields<M> = { [N in keyof M & string]: M[N] extends Same ? Field<N> : never }[keyof M &
   string]
 
-/** What the members need that differ. */
+/** Fields of the entity from which the members that differ are made. */
 type OwnNeeds<M> = {
   [N in keyof M]: M[N] extends { of: (entity: infer E) => unknown } ? (entity: E) => void : never
 }[keyof M] extends (entity: infer E) => void
@@ -57,7 +57,7 @@ type OwnNeeds<M> = {
 
 type Needs<C extends Columns, M> = Pick<Entity<C>, SameFields<M> & keyof Entity<C>> & OwnNeeds<M>
 
-/** What operations return of an entity: its schema, and its value for one. */
+/** Schema of an answer about an entity, and its value for one entity. */
 interface View<E, S extends z.core.$ZodLooseShape> {
   schema: z.ZodObject<S>
   of: (entity: E) => z.input<z.ZodObject<S>>

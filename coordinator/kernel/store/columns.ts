@@ -148,8 +148,10 @@ export const anyJson = (): Column<string, unknown, false, never> =>
   column('text', HIDDEN, stored => parseJson(readText(stored)), JSON.stringify)
 
 /** JSON text of any shape in canonical form, of which hashes are taken. */
-export const canonical = (): Column<string, unknown, false, never> =>
-  column('text', HIDDEN, stored => parseJson(readText(stored)), canonicalJson)
+export const canonical = (): Column<string, unknown, false, never> => ({
+  ...anyJson(),
+  write: canonicalJson,
+})
 
 const readJson = <S extends z.ZodType>(schema: S, stored: string): z.output<S> =>
   check(schema, parseJson(stored))
