@@ -1,5 +1,7 @@
 import type { Kysely } from 'kysely'
+import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { readEach, readPage } from '../../kernel/store/read-each.ts'
 import { isInScope, type Scope } from '../../kernel/store/scope.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
@@ -34,19 +36,31 @@ export const requireStoredKey = async (
   return key
 }
 
-/** Reads keys: by id with a page, otherwise oldest first. */
+/**
+ * Reads keys: by id with a page, otherwise oldest first. A key that cannot be read, which is refused
+ * when it is presented, is left out.
+ */
 export const readStoredKeys = async (
   db: Kysely<LedgerTables>,
-  scope: Scope,
-  page?: KeyPage,
+  {
+    scope,
+    page,
+    logger,
+  }: { scope: Scope; page?: KeyPage | undefined; logger: Pick<Logger, 'warn'> },
 ): Promise<StoredKey[]> => {
-  let query = db.selectFrom('keys').selectAll()
-  if (scope !== 'all') query = query.where('tenant_id', '=', scope.tenantId)
-  if (page === undefined) query = query.orderBy('created_at').orderBy('id')
-  else query = query.orderBy('id').limit(page.limit)
-  if (page?.after !== undefined) query = query.where('id', '>', page.after)
-  if (page?.personId !== undefined) query = query.where('person_id', '=', page.personId)
-  return (await query.execute()).map(keyTable.read)
+  let keys = db.selectFrom('keys').selectAll()
+  if (scope !== 'all') keys = keys.where('tenant_id', '=', scope.tenantId)
+  const { read } = keyTable
+  if (page === undefined)
+    return readEach(await keys.orderBy('created_at').orderBy('id').execute(), read, logger)
+  const { limit, personId, after: start } = page
+  if (personId !== undefined) keys = keys.where('person_id', '=', personId)
+  const select = (limit: number, last: { id: string } | undefined) => {
+    const after = last?.id ?? start
+    const rest = after === undefined ? keys : keys.where('id', '>', after)
+    return rest.orderBy('id').limit(limit).execute()
+  }
+  return readPage({ limit, select, read, logger })
 }
 
 /** Throws `conflict` for a key that is revoked or has expired. */

@@ -70,13 +70,13 @@ export class Keys {
       nowMs,
       lookAfterPause: store.revisions.lookAfterPause,
       load: async id =>
-        (await readShownKeys(ledger.read, [id])).map(({ digest, key: value }) => ({
+        (await readShownKeys(ledger.read, [id], logger)).map(({ digest, key: value }) => ({
           digest,
           value,
         })),
     })
     this.#open = new OpenAnswers({
-      read: async ids => (await readShownKeys(ledger.read, ids)).map(({ key }) => key),
+      read: async ids => (await readShownKeys(ledger.read, ids, logger)).map(({ key }) => key),
       isCurrent: key => this.#verifier.isKnown(key.id, key),
       logger,
       now,
@@ -179,13 +179,14 @@ export class Keys {
 
   /** Returns the key as if it were presented now; undefined when it would be refused. */
   async asNow(id: string): Promise<Key | undefined> {
-    const [found] = await readShownKeys(this.#ledger.read, [id])
+    const [found] = await readShownKeys(this.#ledger.read, [id], this.#logger)
     return found !== undefined && isLive(found.key, this.#now()) ? found.key : undefined
   }
 
   /** Lists keys: by id with a page, otherwise oldest first. */
   async list(scope: Scope, page?: KeyPage): Promise<Key[]> {
-    return (await readStoredKeys(this.#ledger.read, scope, page)).map(toKey)
+    const found = { scope, page, logger: this.#logger }
+    return (await readStoredKeys(this.#ledger.read, found)).map(toKey)
   }
 
   /** Lists the people who may approve requests of a tenant now, once for each of their keys. */

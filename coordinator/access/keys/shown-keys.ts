@@ -1,5 +1,7 @@
 import type { Kysely } from 'kysely'
+import type { Logger } from 'pino'
 import type { Key } from '../../kernel/declaration/key.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { keyTable } from './key.table.ts'
 import { toKey } from './key.ts'
@@ -19,11 +21,13 @@ const SECRET_ID_CHARACTERS = 12
 
 /**
  * Returns the keys of these ids as they are when one of their secrets is presented, including
- * whether person and tenants are disabled. A key has two entries while it has two secrets.
+ * whether person and tenants are disabled. A key has two entries while it has two secrets,
+ * and none when it cannot be read, so that it is refused.
  */
 export const readShownKeys = async (
   db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
   ids: readonly string[],
+  logger?: Pick<Logger, 'warn'>,
 ): Promise<ShownKey[]> => {
   const rows = await db
     .selectFrom('keys')
@@ -34,7 +38,7 @@ export const readShownKeys = async (
     .select(['tenants.disabled_at as tenant_disabled_at'])
     .where('keys.id', 'in', ids)
     .execute()
-  const keys = rows.map(row => ({ row, key: toKey(keyTable.read(row)) }))
+  const keys = readEach(rows, row => ({ row, key: toKey(keyTable.read(row)) }), logger)
   const disabled = await findDisabledTenants(
     db,
     keys.flatMap(({ key }) => key.furtherTenants),

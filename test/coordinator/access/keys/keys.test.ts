@@ -87,6 +87,37 @@ t.test('a key', async t => {
     })
   })
 
+  t.test('is refused and not listed while its row cannot be read; the others work', async t => {
+    const reasons: unknown[] = []
+    const warn = (fields: unknown) => reasons.push((fields as { reason: string }).reason)
+    const { store, keys } = await populatedKeys(t, { logger: { warn } })
+    const [first, damaged, last] = [
+      await keys.create(SPEC, BY),
+      await keys.create(SPEC, BY),
+      await keys.create(SPEC, BY),
+    ].toSorted((a, b) => (a.key.id < b.key.id ? -1 : 1))
+    if (first === undefined || damaged === undefined || last === undefined)
+      throw new Error('no key')
+    await store.ledger.free.write(trx =>
+      trx
+        .updateTable('keys')
+        .set({ tier: 'of a newer version' as 'pro' })
+        .where('id', '=', damaged.key.id)
+        .execute(),
+    )
+    t.equal(await keys.authenticate(damaged.secret), undefined)
+    t.match(reasons.splice(0), [`keys (id ${damaged.key.id}): column tier is damaged`])
+    t.match(await keys.authenticate(last.secret), { id: last.key.id })
+    t.equal((await keys.list('all')).length, 2)
+    const page = await keys.list(ONE, { limit: 2 })
+    t.strictSame(
+      page.map(({ id }) => id),
+      [first.key.id, last.key.id],
+      'a page is full, so that the next one is read',
+    )
+    t.equal(reasons.length, 2)
+  })
+
   t.test('expires on the millisecond even while it is in memory', async t => {
     let now = 1000
     const { keys } = await populatedKeys(t, { now: () => now })
