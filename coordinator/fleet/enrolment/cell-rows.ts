@@ -1,5 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
+import type { Logger } from 'pino'
 import { createUnknownError } from '../../../shared/references.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { cellTable, type StoredCell } from './cell.table.ts'
@@ -57,10 +59,16 @@ export const readPublicKeys = async (
   return new Map(rows.flatMap(({ id, public_key: key }) => (key === null ? [] : [[id, key]])))
 }
 
-/** Lists the cells, oldest first. */
-export const listCells = async (db: Kysely<LedgerTables>): Promise<StoredCell[]> => {
+/**
+ * Lists the cells, oldest first. A cell that cannot be read, which is refused when it connects, is
+ * left out.
+ */
+export const listCells = async (
+  db: Kysely<LedgerTables>,
+  logger: Pick<Logger, 'warn'> | undefined,
+): Promise<StoredCell[]> => {
   const query = db.selectFrom('cells').selectAll().orderBy('enrolled_at').orderBy('id')
-  return (await query.execute()).map(cellTable.read)
+  return readEach(await query.execute(), cellTable.read, logger)
 }
 
 /** Lists the cells that were enrolled with one of these names and are not revoked. */

@@ -1,5 +1,7 @@
+import type { Logger } from 'pino'
 import { createUnknownError } from '../../../shared/references.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import type { SealedTrx, Store } from '../../kernel/store/store.ts'
 import { cellSettingsTable, type StoredSettings } from './cell-settings.table.ts'
@@ -30,15 +32,22 @@ export interface CellSettingsStore {
    */
   setOwner(cellId: string, owner: CellOwner | undefined, by: Actor): Promise<OperatorSettings>
   get(cellId: string): Promise<OperatorSettings>
-  /** Settings by cell, for cells that have any. */
+  /**
+   * Settings by cell, for cells that have any. A cell whose settings cannot be read counts as drained:
+   * it may be dedicated to a tenant.
+   */
   list(): Promise<Map<string, OperatorSettings>>
 }
 
 export const NO_SETTINGS: OperatorSettings = { labels: {} }
 
+/** Settings in place of those that cannot be read: since when the cell is drained is unknown. */
+const UNREADABLE: OperatorSettings = { labels: {}, drainedAt: 0 }
+
 export const createCellSettings = (
   { ledger }: Pick<Store, 'ledger'>,
   now: () => number,
+  logger?: Pick<Logger, 'warn'>,
 ): CellSettingsStore => {
   const change = (cellId: string, by: Actor, action: string, fields: Partial<StoredSettings>) =>
     ledger.sealed.write(async trx => {
@@ -85,7 +94,11 @@ export const createCellSettings = (
     },
     list: async () => {
       const rows = await ledger.read.selectFrom('cell_settings').selectAll().execute()
-      return new Map(rows.map(cellSettingsTable.read).map(own => [own.cellId, settingsOf(own)]))
+      const readable = readEach(rows, cellSettingsTable.read, logger)
+      return new Map([
+        ...rows.map(row => [row.cell_id, UNREADABLE] as const),
+        ...readable.map(own => [own.cellId, settingsOf(own)] as const),
+      ])
     },
   }
 }

@@ -34,7 +34,10 @@ export type { EnrolledCell } from './cell.ts'
 
 interface CellsOptions {
   store: Store
-  /** Receives the reason for a refused enrolment, which the requester does not receive. */
+  /**
+   * Receives the reason for a refused enrolment, which the requester does not receive, and which
+   * cells cannot be read.
+   */
   logger?: Pick<Logger, 'warn'>
   /** Reports what happens to cells; nobody hears of what a command on the machine does. */
   addEvents?: Events['addWithin']
@@ -223,7 +226,7 @@ export class Cells {
 
   /** Lists the cells, oldest first. */
   async list(): Promise<EnrolledCell[]> {
-    return (await listCells(this.#store.ledger.read)).map(cellOf)
+    return (await listCells(this.#store.ledger.read, this.#logger)).map(cellOf)
   }
 
   /** Lists the cells that were enrolled with one of these names and are not revoked. */

@@ -67,7 +67,7 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
   const { stack, schedules, logger, now, nowMs, runtime } = parts
   const cells = new Cells({ store, logger, addEvents: events.addWithin, now, runtime })
   stack.defer(() => cells.close())
-  const settings = createCellSettings(store, now)
+  const settings = createCellSettings(store, now, logger)
   const epochs = createEpochs({
     noteEpoch: (cellId, epoch) => cells.noteEpoch(cellId, epoch),
     logger,

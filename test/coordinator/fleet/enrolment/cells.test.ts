@@ -1,5 +1,6 @@
 import t from 'tap'
 import { newSecret, TOKEN_PREFIX } from '../../../../coordinator/access/keys/secret.ts'
+import { createCellSettings } from '../../../../coordinator/fleet/enrolment/cell-settings.ts'
 import { Cells } from '../../../../coordinator/fleet/enrolment/cells.ts'
 import {
   createToken,
@@ -200,6 +201,43 @@ t.test('a cell', async t => {
     await t.rejects(cells.noteEpoch('cell_unknown', 1), { code: 'not_found' })
   })
 })
+
+t.test(
+  'a cell that cannot be read is named and left out, and one of unreadable settings drains',
+  async t => {
+    const store = await temporaryStore(t)
+    const reasons: unknown[] = []
+    const logger = {
+      warn: (fields: unknown) => reasons.push((fields as { reason: string }).reason),
+    }
+    const { secret } = await token(store, 2)
+    const cells = new Cells({ store, logger })
+    const [one, two] = [
+      (await cells.enrol({ token: secret, name: 'one' })).cellId,
+      (await cells.enrol({ token: secret, name: 'two' })).cellId,
+    ]
+    const settings = createCellSettings(store, () => 7, logger)
+    const labels = { rack: 'b' }
+    for (const cellId of [one, two]) await settings.setLabels(cellId, labels, BY)
+    await store.ledger.free.write(async trx => {
+      await trx.updateTable('cells').set({ tags_json: '{' }).where('id', '=', one).execute()
+      await trx
+        .updateTable('cell_settings')
+        .set({ labels_json: '[]' })
+        .where('cell_id', '=', one)
+        .execute()
+    })
+    t.match(await cells.list(), [{ id: two }])
+    t.strictSame(
+      await settings.list(),
+      new Map([
+        [one, { labels: {}, drainedAt: 0 }],
+        [two, { labels }],
+      ]),
+    )
+    t.match(reasons, [`cells (id ${one})`, `cell_settings (cell_id ${one})`])
+  },
+)
 
 t.test('the key of a cell', async t => {
   const createClaim = async (store: Store, changes: object = {}) => {
