@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely'
+import type { Logger } from 'pino'
 import { newId } from '../../../shared/ids.ts'
 import type { RowOf } from '../../kernel/store/define-table.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { alertTable } from './alert.table.ts'
@@ -11,8 +13,15 @@ type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
 const toAlert = (row: RowOf<typeof alertTable>): Alert => alertOf(alertTable.read(row))
 
-/** Alerts that are raised, newest first, then the ones that were cleared last. */
-export const readAlerts = async (db: Reading, clearedLimit: number): Promise<Alert[]> => {
+/**
+ * Alerts that are raised, newest first, then the ones that were cleared last. One that cannot be
+ * read, such as one of a rule of a newer version, is left to the coordinators of that version.
+ */
+export const readAlerts = async (
+  db: Reading,
+  clearedLimit: number,
+  logger: Pick<Logger, 'warn'>,
+): Promise<Alert[]> => {
   const alerts = db.selectFrom('alerts').selectAll()
   const raised = await alerts
     .where('cleared_at', 'is', null)
@@ -25,7 +34,7 @@ export const readAlerts = async (db: Reading, clearedLimit: number): Promise<Ale
     .orderBy('rule')
     .limit(clearedLimit)
     .execute()
-  return [...raised, ...cleared].map(toAlert)
+  return readEach([...raised, ...cleared], toAlert, logger)
 }
 
 /** Returns the alerts that were not raised before. */

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { type ChangeFollower, followChanges } from '../../kernel/base/follow-changes.ts'
+import { splitList } from '../../kernel/base/split-list.ts'
 import type { EventDraft, Events } from '../../kernel/events/bus.ts'
 import { afterCommit } from '../../kernel/store/after-commit.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
@@ -51,14 +52,15 @@ export class Alerts {
     this.#changes = followChanges({
       subscribe: listener => store.revisions.onChange('alerts', listener),
       read: async () => {
-        this.#alerts = await readAlerts(store.ledger.read, CLEARED_KEPT)
+        this.#alerts = await readAlerts(store.ledger.read, CLEARED_KEPT, logger)
       },
       onFailure: error => logger.warn({ err: error }, 'alerts could not be read'),
     })
   }
 
   static async open(parts: AlertsParts): Promise<Alerts> {
-    return new Alerts(parts, await readAlerts(parts.store.ledger.read, CLEARED_KEPT))
+    const { store, logger } = parts
+    return new Alerts(parts, await readAlerts(store.ledger.read, CLEARED_KEPT, logger))
   }
 
   /** Newest first: those that are raised, then the last ones that were cleared. */
@@ -70,9 +72,9 @@ export class Alerts {
   /** Writes what a look at the fleet changes, with its events. */
   async change(ledger: Ledger, { raise, clear, reword }: AlertChanges): Promise<void> {
     const works = [
-      ...batchesOf(raise).map(batch => (trx: SealedTrx) => this.#raise(trx, batch)),
-      ...batchesOf(clear).map(batch => (trx: SealedTrx) => this.#clear(trx, batch)),
-      ...batchesOf(reword).map(batch => async (trx: SealedTrx) => {
+      ...splitList(raise, BATCH).map(batch => (trx: SealedTrx) => this.#raise(trx, batch)),
+      ...splitList(clear, BATCH).map(batch => (trx: SealedTrx) => this.#clear(trx, batch)),
+      ...splitList(reword, BATCH).map(batch => async (trx: SealedTrx) => {
         for (const { alert, message } of batch) await rewordAlert(trx, alert.id, message)
       }),
     ]
@@ -152,11 +154,6 @@ export class Alerts {
     await events.addWithin(trx, drafts)
   }
 }
-
-const batchesOf = <T>(all: readonly T[]): T[][] =>
-  Array.from({ length: Math.ceil(all.length / BATCH) }, (_, i) =>
-    all.slice(i * BATCH, (i + 1) * BATCH),
-  )
 
 const requireRaised = async (trx: SealedTrx, id: string): Promise<Alert> => {
   const found = await findAlert(trx, id)

@@ -5,8 +5,8 @@ import { extendCatalogue, type RegisteredModels } from '../../../shared/wire/reg
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { followChanges } from '../../kernel/base/follow-changes.ts'
 import { Listeners } from '../../kernel/base/listeners.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { Store } from '../../kernel/store/store.ts'
-import type { ModelRow } from './model.table.ts'
 import { type RegisteredModel, registeredModelOf } from './registered-model.ts'
 import { type ModelChange, writeModel } from './write-model.ts'
 
@@ -114,9 +114,11 @@ export class Models {
   }
 
   async #read(): Promise<void> {
-    const { store, configured } = this.#parts
+    const { store, configured, logger } = this.#parts
     const rows = await store.ledger.read.selectFrom('models').selectAll().orderBy('id').execute()
-    const registered = rows.flatMap(row => (row.removed === 0 ? this.#understand(row) : []))
+    const present = rows.filter(({ removed }) => removed === 0)
+    // a model that only a newer coordinator understands is left to that one
+    const registered = readEach(present, registeredModelOf, logger)
     const before = this.#version
     this.#version = Math.max(0, ...rows.map(({ version }) => version))
     this.#registered = new Map(registered.map(model => [model.id, model]))
@@ -129,16 +131,5 @@ export class Models {
     if (!isDeepStrictEqual(next, this.catalogue))
       this.catalogue.splice(0, this.catalogue.length, ...next)
     if (this.#version !== before) this.changes.notify()
-  }
-
-  /** A model that only a newer coordinator understands is left to that one. */
-  #understand(row: ModelRow): RegisteredModel[] {
-    try {
-      return [registeredModelOf(row)]
-    } catch (error) {
-      const reason = (error as Error).message.slice(0, 300)
-      this.#parts.logger.warn({ model: row.id, reason }, 'a registered model cannot be used')
-      return []
-    }
   }
 }

@@ -5,6 +5,7 @@ import type { Store } from '../../../../coordinator/kernel/store/store.ts'
 import { a2aScene, caller } from '../../../support/a2a.ts'
 import { silent } from '../../../support/cell.ts'
 import { createEvents } from '../../../support/memory-events.ts'
+import { temporaryStore } from '../../kernel/store/temporary.ts'
 
 /** A fleet in which the disk of one cell is full, and was on another. */
 const scene = async (t: Test) => {
@@ -57,6 +58,23 @@ t.test('an alert is shown with its assignee', async t => {
     ['alert.reopen', raised.id, { rule: 'disk_full', cell_id: 'a' }],
   ])
   t.equal((await ask(`/v1/alerts/${cleared.id}`)).json.cell_id, 'b')
+})
+
+t.test('an alert of a rule that only newer versions have is left out at a start', async t => {
+  const store = await temporaryStore(t)
+  const row = { id: 'a1', rule: 'disk_full', cell_id: 'a', part: '', message: 'full', raised_at: 1 }
+  const newer = { ...row, id: 'a2', rule: 'of a newer version' }
+  await store.ledger.free.write(trx =>
+    trx
+      .insertInto('alerts')
+      .values([row, newer] as never)
+      .execute(),
+  )
+  const events = createEvents({ source: '/shoal/test', logger: silent })
+  const alerts = await Alerts.open({ store, events, logger: silent, now: () => 2 })
+  t.teardown(() => alerts.close())
+  t.match(alerts.list(), [{ id: 'a1' }])
+  t.equal(alerts.list().length, 1)
 })
 
 t.test('a cleared or unknown alert cannot be assigned', async t => {
