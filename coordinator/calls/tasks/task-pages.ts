@@ -1,7 +1,9 @@
 import type { ExpressionBuilder, ExpressionWrapper, Kysely, SqlBool } from 'kysely'
+import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { iso } from '../../../shared/time.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { a2aTaskTable } from './a2a-task.table.ts'
 import type { Task } from './task.ts'
@@ -33,11 +35,15 @@ export interface TaskPage {
   next: string | undefined
 }
 
-/** Lists the tasks that a reader may see, most recently changed first. Throws for a bad cursor. */
+/**
+ * Lists the tasks that a reader may see, most recently changed first, without those that cannot be
+ * read. Throws for a bad cursor.
+ */
 export const listTasks = async (
   db: Kysely<LedgerTables>,
   request: TaskPageRequest,
   reader: TaskReader,
+  logger?: Pick<Logger, 'warn'>,
 ): Promise<TaskPage> => {
   const { limit, cursor, withArtifacts, withHistory } = request
   const all = db.selectFrom('a2a_tasks').where(filterFor(request, reader))
@@ -53,7 +59,7 @@ export const listTasks = async (
   const page = rows.slice(0, limit)
   const last = rows.length > limit ? page.at(-1) : undefined
   return {
-    tasks: page.map(row => toTask(a2aTaskTable.readSome(row))),
+    tasks: readEach(page, row => toTask(a2aTaskTable.readSome(row)), logger),
     next: last && toCursor({ at: last.status_last_updated, id: last.id }),
   }
 }

@@ -156,7 +156,7 @@ export const createTasks = (parts: TaskParts): Tasks => {
     get: (taskId, reader) => readSeen(ledger.read, taskId, reader),
     run: taskId => readRun(ledger.read, taskId),
     runs: taskIds => readRuns(ledger.read, taskIds),
-    list: (request, reader) => listTasks(ledger.read, request, reader),
+    list: (request, reader) => listTasks(ledger.read, request, reader, logger),
     count: (filter, reader) => countTasks(ledger.read, filter, reader),
     transitions: (taskId, page) => readTransitions(ledger.read, taskId, page),
     newestTransitions: (taskIds, limit) => readNewest(ledger.read, taskIds, limit),

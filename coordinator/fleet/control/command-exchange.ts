@@ -162,9 +162,9 @@ export class CommandExchange {
   }
 
   async #adoptUnheld(): Promise<void> {
-    const { ledger, replicas } = this.#parts
+    const { ledger, replicas, logger } = this.#parts
     const live = replicas.live().map(({ id }) => id)
-    for (const record of await readUnheld(ledger, live, replicas.id)) this.#adopt(record)
+    for (const record of await readUnheld(ledger, live, replicas.id, logger)) this.#adopt(record)
   }
 
   #adopt(record: CommandRecord): void {

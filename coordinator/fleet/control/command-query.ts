@@ -1,4 +1,6 @@
 import { sql } from 'kysely'
+import type { Logger } from 'pino'
+import { readEach, readPage } from '../../kernel/store/read-each.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import type { CommandRow } from './command.table.ts'
 import {
@@ -33,21 +35,25 @@ export interface CommandFilter {
   limit: number
 }
 
-/** Returns commands, newest first, without large results. */
-export const readCommands = async (
+/** Returns commands, newest first, without large results and those that cannot be read. */
+export const readCommands = (
   { read }: Ledger,
-  { cellId, deviceId, before, limit }: CommandFilter,
+  { cellId, deviceId, before: start, limit }: CommandFilter,
+  logger: Pick<Logger, 'warn'>,
 ): Promise<CommandRecord[]> => {
   let query = read
     .selectFrom('commands')
     .selectAll()
     .select(listedResult.as('result_json'))
     .orderBy('id', 'desc')
-    .limit(limit)
   if (cellId !== undefined) query = query.where('cell_id', '=', cellId)
   if (deviceId !== undefined) query = query.where('device_id', '=', deviceId)
-  if (before !== undefined) query = query.where('id', '<', before)
-  return (await query.execute()).map(toCommandRecord)
+  const select = (limit: number, last: { id: string } | undefined) => {
+    const before = last?.id ?? start
+    const rest = before === undefined ? query : query.where('id', '<', before)
+    return rest.limit(limit).execute()
+  }
+  return readPage({ limit, select, read: toCommandRecord, logger })
 }
 
 /** Commands of devices that are read with one statement. */
@@ -121,12 +127,13 @@ export const isStored = async (trx: SealedTrx, id: string): Promise<boolean> => 
 /**
  * Returns the open commands that no live coordinator holds, oldest first, and those of this one that
  * were never sent: it may have lost track of them. Fences order them, because ids of the same
- * millisecond have no order.
+ * millisecond have no order. One that cannot be read is left to the coordinators that can.
  */
 export const readUnheld = async (
   { read }: Ledger,
   live: readonly string[],
   coordinator: string,
+  logger: Pick<Logger, 'warn'>,
 ): Promise<CommandRecord[]> => {
   const query = read.selectFrom('commands').selectAll().where('state', 'in', OPEN_STATES)
   const unheld = query.where(({ eb, or, and }) =>
@@ -136,7 +143,7 @@ export const readUnheld = async (
       and([eb('holder', '=', coordinator), eb('state', '=', 'queued')]),
     ]),
   )
-  return readByFence(unheld)
+  return sortByFence(readEach(await unheld.execute(), toCommandRecord, logger))
 }
 
 /** Returns the commands for a cell that are offered and were never sent, oldest first. */
@@ -169,7 +176,10 @@ export const readUnansweredElsewhere = (
   )
 
 const readByFence = async (query: { execute(): Promise<CommandRow[]> }): Promise<CommandRecord[]> =>
-  (await query.execute()).map(toCommandRecord).sort((a, b) => a.fence - b.fence)
+  sortByFence((await query.execute()).map(toCommandRecord))
+
+const sortByFence = (commands: readonly CommandRecord[]): CommandRecord[] =>
+  commands.toSorted((a, b) => a.fence - b.fence)
 
 export const readById = async (
   { read }: Ledger,

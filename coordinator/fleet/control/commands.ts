@@ -176,7 +176,8 @@ export class Commands {
 
   /** Newest first. */
   async list(filter: CommandFilter): Promise<CommandRecord[]> {
-    const kept = await readCommands(this.#parts.ledger, filter)
+    const { ledger, logger } = this.#parts
+    const kept = await readCommands(ledger, filter, logger)
     return kept.map(one => this.#find(one.id) ?? one)
   }
 
