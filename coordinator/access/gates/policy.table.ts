@@ -26,7 +26,7 @@ export const policyTable = defineTable('policies', {
 
 export type StoredPolicy = EntityOf<typeof policyTable>
 
-/** What is stored about a policy beside its document. */
+/** Stored facts about a policy, without its document. */
 export type PolicyFacts = Omit<StoredPolicy, 'document'>
 
 declare module '../../kernel/store/tables.ts' {

@@ -1,7 +1,7 @@
 import { type Runtime, sleep } from '../../../shared/runtime.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 
-/** How processes that have used up a month ask the others for what they have leased of it. */
+/** Requests of a process that has used up a month for what the others have leased of it. */
 export interface LeaseRecalls {
   /** Time that is worth waiting for returns, milliseconds. */
   patienceMs(): number

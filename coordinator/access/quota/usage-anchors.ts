@@ -5,9 +5,9 @@ import type { LedgerTables } from '../../kernel/store/tables.ts'
 import type { HourTotals } from './usage-hours.ts'
 
 /**
- * What the records must hold of each hour, kept in the ledger: another database, which survives a
- * loss of power. Rows are in the records first, and in the journal until they are in both, so that
- * the ledger never expects rows that were not written.
+ * Sums that the records must hold of each hour, kept in the ledger: another database, which
+ * survives a loss of power. Rows are in the records first, and in the journal until they are in
+ * both, so that the ledger never expects rows that were not written.
  */
 export class UsageAnchors {
   readonly #ledger: Pick<Ledger, 'free'>

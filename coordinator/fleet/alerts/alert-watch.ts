@@ -1,7 +1,7 @@
 import { type Alert, alertKey } from './alert.ts'
 import { ALERT_RULES, type Observation, rewordAfterMs } from './alert-rules.ts'
 
-/** What a look at the fleet changes. */
+/** Changes of alerts that follow from one look at the fleet. */
 export interface AlertChanges {
   raise: Observation[]
   clear: Alert[]

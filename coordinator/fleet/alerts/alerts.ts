@@ -69,7 +69,7 @@ export class Alerts {
   /** Alerts that are raised. */
   raised = (): Alert[] => this.#alerts.filter(isRaised)
 
-  /** Writes what a look at the fleet changes, with its events. */
+  /** Writes the changes of one look at the fleet, with their events. */
   async change(ledger: Ledger, { raise, clear, reword }: AlertChanges): Promise<void> {
     const works = [
       ...splitList(raise, BATCH).map(batch => (trx: SealedTrx) => this.#raise(trx, batch)),

@@ -31,8 +31,8 @@ interface PresenceTellerParts {
 }
 
 /**
- * What is to be written of a cell: how this coordinator sees it, `gone` once it is not enrolled any
- * more, `unseen` when no coordinator has seen it for long, `same` to judge it again.
+ * State of a cell to be written: its presence as this coordinator sees it, `gone` once it is not
+ * enrolled any more, `unseen` when no coordinator has seen it for long, `same` to judge it again.
  */
 type Note = Exclude<Presence, 'unknown'> | 'gone' | 'unseen' | 'same'
 

@@ -36,8 +36,8 @@ const MAX_UNCONNECTED = 100
 const COMPARE_SECONDS = 5
 
 /**
- * What is known about each coordinator. Where there are several, each stores which cells it misses,
- * so that any of them can name the cells that only some have.
+ * Opens the known states of all coordinators. Where there are several, each stores which cells it
+ * misses, so that any of them can name the cells that only some have.
  */
 export const openReplicaStates = (parts: ReplicaStateParts): { views: ReplicaViews } => {
   const { store, replicas, leader, readLeaderId, fleet, schedules } = parts

@@ -116,8 +116,9 @@ export interface Declaration<I extends z.ZodObject = z.ZodObject, O extends z.Zo
   upload?: readonly string[]
   deprecated?: Deprecation
   /**
-   * How the answer tells whether the call has reached its goal, the same for the exit code of the
-   * command line, flows, conversations, sessions, tasks and tools. Absent for an answer that informs.
+   * Rule by which the answer tells whether the call has reached its goal, the same for the exit
+   * code of the command line, flows, conversations, sessions, tasks and tools. Absent for an answer
+   * that informs.
    */
   success?: SuccessRule
   /** Kind of the answer, where clients have a way of their own to go on after it. */

@@ -19,7 +19,7 @@ type SkillSpec<I extends z.ZodObject, O extends z.ZodType, P, Plan, Run, Rule, R
     /** Family of the skill on the card, and its toolset. */
     group: string
     examples?: readonly z.input<I>[]
-    /** What brings data, for answers with the `data_state` empty; they get it as `to_load`. */
+    /** Step that brings data, for answers with the `data_state` empty; they get it as `to_load`. */
     toLoad?: string
   }
 

@@ -1,4 +1,4 @@
-/** What brings data to skills that read the running system. */
+/** Steps that bring data to skills that read the running system. */
 export const CONNECT_CELL =
   'connect a cell: `shoal tokens create` makes its join token; docs/cells.md'
 export const CONNECT_DEVICE = 'configure a link of a cell to a device; docs/devices.md'

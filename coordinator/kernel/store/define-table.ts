@@ -28,7 +28,7 @@ type Fields<C extends Columns, N extends Names<C>> = {
 }
 /** One object type in place of an intersection. */
 type Flat<T> = { [N in keyof T]: T[N] }
-/** What may be null may be left out. */
+/** Fields of a row; those that may be null may be left out. */
 export type Entity<C extends Columns> = Flat<
   Fields<C, Exclude<Names<C>, Nullable<C>>> & Partial<Fields<C, Nullable<C>>>
 >

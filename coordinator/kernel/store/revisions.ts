@@ -56,7 +56,7 @@ export const bumpRevision = async (
     .execute()
 }
 
-/** How long caches serve while a database on another machine is away. */
+/** Time for which caches serve while a database on another machine is away. */
 const GRACE_MS = 60_000
 
 const BEAT_MS = 200

@@ -29,10 +29,10 @@ const IDLE_LOOK_EVERY_MS = 5000
 const RETRY_AFTER_SECONDS = 5
 
 /**
- * How the store has answered last. While it is `settling`, the coordinators report what it has lost,
- * and requests wait. A question that has failed makes it `away`: each request asks again, because it
- * fails at once in an outage that is known. A question that is `overdue` refuses them unasked, and so
- * does a settling that waits for a coordinator: `gathering`.
+ * State of the store by its last answer. While it is `settling`, the coordinators report what it
+ * has lost, and requests wait. A question that has failed makes it `away`: each request asks again,
+ * because it fails at once in an outage that is known. A question that is `overdue` refuses them
+ * unasked, and so does a settling that waits for a coordinator: `gathering`.
  */
 type StoreState = 'answering' | 'settling' | 'gathering' | 'away' | 'overdue'
 const REFUSING: readonly StoreState[] = ['overdue', 'gathering']

@@ -28,7 +28,7 @@ export interface ReplicaSlotCount extends SlotCount {
   replica: string
 }
 
-/** What a coordinator wants to start, and what it has started. */
+/** Starts that a coordinator wants, and those that it has made. */
 export interface SlotWish {
   subject: string
   limit: number

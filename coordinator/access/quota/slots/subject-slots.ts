@@ -30,8 +30,8 @@ const AHEAD_MS = 1500
 const grantSize = (limit: number): number => Math.max(1, Math.floor(limit / 10))
 
 /**
- * What a coordinator knows of one subject's last 60 seconds: its own starts, exactly, and those of
- * the others when it last asked. Ticks are those of a clock that never goes back.
+ * Known starts of one subject in the last 60 seconds: those of this coordinator, exactly, and those
+ * of the others when it last asked. Ticks are those of a clock that never goes back.
  */
 export class SubjectSlots {
   readonly #clock: SlotClock
@@ -201,6 +201,6 @@ export class SubjectSlots {
   }
 }
 
-/** What the store should say: a grant counts as started until it has ended. */
+/** Count that the store should have: a grant counts as started until it has ended. */
 const countOf = (part: Part, ticks: number): number =>
   ticks < part.endTicks ? part.granted : part.spent

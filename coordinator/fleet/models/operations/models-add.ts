@@ -134,7 +134,7 @@ const requireSource = (source: string): string => {
   })
 }
 
-/** How to write a source that lacks its form; undefined for one of a known form. */
+/** Advice on a source that is not in a known form; undefined for one that is. */
 const adviseOnSource = (source: string): string | undefined => {
   if (/^(\/|[a-z][a-z0-9+.-]*:\/\/|(hf|bundled):)/i.test(source)) return undefined
   const isOnHub = /^[\w.-]+\/[\w.-]+(\/|$)/.test(source) && !source.startsWith('.')

@@ -14,7 +14,7 @@ export interface PostgresAddress
   prepared?: boolean | undefined
 }
 
-/** What a server says of itself. */
+/** Facts that a server states about itself. */
 export interface ServerFacts {
   version: number
   encoding: string
