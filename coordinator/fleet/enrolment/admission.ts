@@ -6,9 +6,10 @@ import type { SigningKey } from '../../kernel/signing/signing.ts'
 import type { Fleet } from '../cells/fleet.ts'
 import type { EnrolledCell } from './cell.ts'
 import type { CellStarts } from './cell-starts.ts'
-import { type Cells, createQuarantineError } from './cells.ts'
+import type { Cells } from './cells.ts'
 import type { Clones } from './clones.ts'
 import type { ConnectLimit } from './connect-limit.ts'
+import { createQuarantineError } from './live-cells.ts'
 
 /** Connection that presents the credential of a cell. */
 /** Boot id of peers that send none: they count as one start. */

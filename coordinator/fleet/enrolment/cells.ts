@@ -28,6 +28,7 @@ import {
 import { type AuditedCellChange, changeCell } from './change-cell.ts'
 import { giveCredential, isNext, isPast, promoteCredential } from './credentials.ts'
 import { admit, keyFault, newCell } from './enrolment.ts'
+import { LiveCells } from './live-cells.ts'
 import { EnrolmentRefusals } from './refusals.ts'
 
 export type { EnrolledCell } from './cell.ts'
@@ -68,10 +69,7 @@ export class Cells {
    * that from the birth, and until then it only refuses a superseded credential.
    */
   readonly #used = new Set<string>()
-  /** Cells revoked by this process; corrects a read of the store that began before. */
-  readonly #revoked = new Set<string>()
-  /** Cells quarantined by this process; corrects a read of the store that began before. */
-  readonly #quarantined = new Set<string>()
+  readonly #live = new LiveCells()
   readonly #stopWatching: () => void
 
   constructor({
@@ -95,7 +93,7 @@ export class Cells {
     })
     this.#stopWatching = store.revisions.onChange('cells', () => {
       this.#verifier.clear()
-      this.#quarantined.clear()
+      this.#live.forgetQuarantines()
     })
   }
 
@@ -244,12 +242,9 @@ export class Cells {
   }
 
   /** Throws `forbidden` for a quarantined cell; undefined for a revoked one. */
-  #requireLive(cell: StoredCell | undefined): EnrolledCell | undefined {
-    if (cell === undefined || cell.revokedAt !== undefined || this.#revoked.has(cell.id))
-      return undefined
-    if (cell.quarantinedAt !== undefined || this.#quarantined.has(cell.id))
-      throw createQuarantineError(cell.id)
-    return cellOf(cell)
+  #requireLive(stored: StoredCell | undefined): EnrolledCell | undefined {
+    const cell = this.#live.require(stored)
+    return cell && cellOf(cell)
   }
 
   #accept(
@@ -293,17 +288,8 @@ export class Cells {
     const { ledger } = this.#store
     const parts = { ledger, addEvents: this.#addEvents, now: this.#now }
     const cell = await changeCell(parts, cellId, { entry, change })
-    if (cell.revokedAt !== undefined) this.#revoked.add(cellId)
-    if (cell.quarantinedAt !== undefined) this.#quarantined.add(cellId)
-    else this.#quarantined.delete(cellId)
+    this.#live.note(cell)
     this.#verifier.forget(cellId)
     return cellOf(cell)
   }
 }
-
-/** Error for a cell whose identity another machine shares; operators read it too. */
-export const createQuarantineError = (cellId: string): ShoalError =>
-  new ShoalError(
-    'forbidden',
-    `${cellId} is in quarantine: two machines use its identity; stop the copy, then release it`,
-  )
