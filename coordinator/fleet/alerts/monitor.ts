@@ -81,7 +81,7 @@ const STARTING_MS = 90_000
 
 export const createMonitor = async (parts: MonitorParts): Promise<RunningMonitor> => {
   const { store, logger, cells, now, nowMs, reportedPresence = () => undefined } = parts
-  const series = new Series({ ...parts, store: createSeriesStore(store.records) })
+  const series = new Series({ ...parts, store: createSeriesStore(store.records, logger) })
   const throughput = createThroughput(now)
   await recallThroughput(store.records, throughput, now())
   const itemsPerHour = throughput.lastHour

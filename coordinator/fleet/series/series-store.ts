@@ -1,4 +1,6 @@
 import type { Transaction } from 'kysely'
+import type { Logger } from 'pino'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { Records } from '../../kernel/store/store.ts'
 import type { RecordTables } from '../../kernel/store/tables.ts'
 import { type Buckets, mergeSegment } from './bucket.ts'
@@ -37,7 +39,7 @@ export interface SeriesStore {
   ): Promise<string | undefined>
 }
 
-export const createSeriesStore = (records: Records): SeriesStore => {
+export const createSeriesStore = (records: Records, logger?: Pick<Logger, 'warn'>): SeriesStore => {
   const add: SeriesStore['add'] = (rows, lateUntil, latest) =>
     // sealed because existing rows are read, merged and written back
     records.sealed.write(async trx => {
@@ -45,7 +47,7 @@ export const createSeriesStore = (records: Records): SeriesStore => {
       const present = new Set(await insertNew(trx, rows))
       for (const row of rows) {
         const [key, segment] = row
-        if (present.has(row)) await mergeRow(trx, key, segment, power)
+        if (present.has(row)) await mergeRow(trx, key, segment, { power, logger })
         else if (isHourly(key)) power.add(segment)
       }
       await addPower(trx, power.hours)
@@ -159,20 +161,27 @@ const addPower = async (trx: Transaction<RecordTables>, hours: PowerHours): Prom
       .execute()
 }
 
+interface MergeParts {
+  power: PowerSums
+  logger: Pick<Logger, 'warn'> | undefined
+}
+
+/** Replaces a stored row that cannot be read: the rows after it would wait for it for ever. */
 const mergeRow = async (
   trx: Transaction<RecordTables>,
   key: SegmentKey,
   segment: Buckets,
-  power: PowerSums,
+  { power, logger }: MergeParts,
 ): Promise<void> => {
   const row = await trx
     .selectFrom('series')
-    .select('buckets_json')
+    .selectAll()
     .where('cell_id', '=', key.cellId)
     .where('resolution_seconds', '=', key.resolutionSeconds)
     .where('at', '=', key.at)
     .executeTakeFirstOrThrow()
-  const whole = mergeSegment(new Map(), seriesTable.readSome(row).buckets)
+  const [stored] = readEach([row], seriesTable.read, logger)
+  const whole = mergeSegment(new Map(), stored?.buckets ?? [])
   if (isHourly(key)) power.add(whole, -1)
   mergeSegment(whole, segment)
   if (isHourly(key)) power.add(whole)

@@ -1,11 +1,11 @@
 import type { Logger } from 'pino'
 import type { Sample } from '../../../shared/wire/telemetry.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import { type CellMetric, metricsOf } from '../cells/metrics.ts'
 import {
   type Bucket,
   bucketOf,
-  decodeSegment,
   mergeSegment,
   metricOf,
   overlaySegment,
@@ -15,6 +15,7 @@ import { CompactSegment } from './compact-segment.ts'
 import { CLOCK_TOLERANCE_MS, LateGate, type LateSamples } from './late-samples.ts'
 import { type Energy, PowerSums, sumEnergy } from './power-sums.ts'
 import { floor, RESOLUTIONS, type ResolutionName } from './resolutions.ts'
+import { seriesTable } from './series.table.ts'
 import { type BufferedRow, SeriesBuffer } from './series-buffer.ts'
 import { SeriesPruner } from './series-pruner.ts'
 import type { SeriesStore } from './series-store.ts'
@@ -135,7 +136,9 @@ export class Series {
   /** The stored rows of a cell with those in memory. */
   #collect(cellId: string, seconds: number, encoded: readonly string[]): Segment {
     const whole: Segment = new Map()
-    for (const text of encoded) mergeSegment(whole, decodeSegment(text))
+    const rows = encoded.map(text => ({ cell_id: cellId, buckets_json: text }))
+    for (const { buckets } of readEach(rows, seriesTable.readSome, this.#logger))
+      mergeSegment(whole, buckets)
     for (const { segment } of this.#pending.rowsOf(cellId, seconds)) mergeSegment(whole, segment)
     for (const { segment } of this.#shadows.rowsOf(cellId, seconds)) overlaySegment(whole, segment)
     return whole

@@ -329,6 +329,24 @@ t.test('series', async t => {
     t.strictSame(found, [[7], [7], [7]])
   })
 
+  t.test(
+    'of a row that cannot be read begin anew, and the others are read and written',
+    async t => {
+      const { store, series, clock, open } = await set(t)
+      for (const id of ['a', 'b']) series.addLive(id, cpu(START, 10), 0)
+      await series.flush()
+      await store.records.free.write(trx =>
+        trx.updateTable('series').set({ buckets_json: '{}' }).where('cell_id', '=', 'a').execute(),
+      )
+      t.strictSame(await open().points('a', 'cpu_percent', '1h'), [])
+      clock.at += 60_000
+      for (const id of ['a', 'b']) series.addLive(id, cpu(clock.at, 20), 0)
+      await series.flush()
+      t.match(await open().points('a', 'cpu_percent', '1h'), [{ samples: 1, value: 20 }])
+      t.match(await open().points('b', 'cpu_percent', '1h'), [{ samples: 2, value: 15 }])
+    },
+  )
+
   t.test('survive a disk that fails for a while, within bounds', async t => {
     const { store, clock } = await set(t)
     const rows = createSeriesStore(store.records)
