@@ -69,7 +69,7 @@ export const openConnection = (target: ConnectionTarget): OwnConnection => {
 
 /**
  * Connections that stay open between requests: a new one costs ten times the CPU of a request. One is
- * used again only for the same name at exactly the same judged addresses.
+ * used again only for the same name at exactly the same judged addresses, with the same TLS.
  */
 export class KeptConnections {
   readonly #pools = new LRUCache<string, Pool>({
@@ -79,9 +79,9 @@ export class KeptConnections {
   })
 
   take(target: ConnectionTarget): Dispatcher {
-    const { url, addresses, socketPath, ca } = target
+    const { url, addresses, socketPath, ca, tls } = target
     const places = addresses.map(({ address }) => address).toSorted()
-    const key = JSON.stringify([url.origin, socketPath, ca?.toString(), places])
+    const key = JSON.stringify([url.origin, socketPath, ca?.toString(), tls, places])
     const known = this.#pools.get(key)
     if (known !== undefined) return known
     const pool = new (loadPool())(url.origin, {

@@ -11,6 +11,7 @@ import {
   newWebhookSecret,
   signatureHeaders,
 } from '../../../../coordinator/kernel/outbound/signature.ts'
+import { KeptConnections } from '../../../../shared/outbound/connections.ts'
 import type { Address } from '../../../../shared/outbound/resolve.ts'
 import { testCertificate } from './certificate.ts'
 
@@ -201,6 +202,22 @@ t.test('repeated messages share a connection, but only at the same judged addres
   t.equal(ports.size, shared + 2, 'the name has other addresses')
   found = [{ address: '169.254.169.254', family: 4 }]
   await t.rejects(deliver(), failure({ reason: 'refused' }), 'an open connection is judged again')
+})
+
+t.test('a connection is used again only with the same authorities and the same TLS', t => {
+  const kept = new KeptConnections()
+  const target = { url: new URL('https://hooks.lan/a'), addresses: [LOOPBACK], connectSeconds: 1 }
+  const other = { ...target, url: new URL('https://hooks.lan/b') }
+  t.equal(kept.take(other), kept.take(target), 'the path makes no difference')
+  const differing = [
+    { ca: 'PEM' },
+    { tls: { rejectUnauthorized: false } },
+    { tls: { servername: 'other.lan' } },
+    { tls: { cert: 'PEM', key: 'PEM' } },
+  ]
+  const taken = differing.map(more => kept.take({ ...target, ...more }))
+  t.equal(new Set([kept.take(target), ...taken]).size, 5)
+  t.end()
 })
 
 t.test('a target that cuts, drips, floods or overflows its answer harms nothing', async t => {
