@@ -1,8 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { parse, stringify } from 'yaml'
+import { parse } from 'yaml'
 import * as z from 'zod'
-import { describeConfigFault, isSecret } from './config-fault.ts'
+import { describeConfigFault } from './config-fault.ts'
+import {
+  type ConfigKey,
+  environmentName,
+  flagName,
+  getAt,
+  keysOf,
+  plainName,
+} from './config-keys.ts'
+import { helpText, printConfig } from './config-text.ts'
 import { ShoalError } from './errors.ts'
 import { VERSION } from './version.ts'
 
@@ -24,20 +33,6 @@ interface ConfigSource<T extends z.ZodObject> {
   commands?: string
   /** Last line of the help. */
   more?: string
-}
-
-/** One value that can be set. */
-interface ConfigKey {
-  path: string[]
-  schema: z.ZodType
-  description: string
-  defaultValue: unknown
-  /** Environment name, where it does not follow from the path. */
-  environment: string | undefined
-  /** Value of the system with one variable of the environment in it; replaces the default. */
-  provided: string | undefined
-  /** True for a value that is never printed: `.meta({ secret: true })`. */
-  isHidden: boolean
 }
 
 /** A value that the environment or a flag has set. */
@@ -101,20 +96,6 @@ const choicesOf = (schema: z.ZodType): string[] => {
   return schema instanceof z.ZodBoolean ? ['true', 'false'] : []
 }
 
-/** Lists every key of a schema, depth first, in schema order. */
-const keysOf = (schema: z.ZodObject, path: string[] = []): ConfigKey[] =>
-  Object.entries(schema.shape).flatMap(([name, field]) => {
-    const here = [...path, name]
-    const { inner, ...rest } = unwrap(field as z.ZodType)
-    if (inner instanceof z.ZodObject) return keysOf(inner, here)
-    const defaultValue = defaultOf(field as z.ZodType)
-    return [{ path: here, schema: inner, defaultValue, ...rest }]
-  })
-
-const flagName = (key: ConfigKey): string => key.path.join('-').replaceAll('_', '-')
-const plainName = (key: ConfigKey): string => `SHOAL_${key.path.join('_').toUpperCase()}`
-const environmentName = (key: ConfigKey): string => key.environment ?? plainName(key)
-
 /** Throws `config_invalid` for an environment name that several programs would read differently. */
 const fromEnvironment = (
   env: ConfigSource<z.ZodObject>['env'],
@@ -139,36 +120,6 @@ const fromSystem = (
 ): string | undefined => {
   const value = env[VARIABLE.exec(provided ?? '')?.[1] ?? '']
   return value ? provided?.replace(VARIABLE, () => value) : undefined
-}
-
-const unwrap = (schema: z.ZodType) => {
-  let inner = schema
-  let description = schema.description ?? ''
-  let environment = metaText(schema, 'environment')
-  let provided = metaText(schema, 'provided')
-  let isHidden = schema.meta()?.secret === true
-  while (
-    inner instanceof z.ZodDefault ||
-    inner instanceof z.ZodPrefault ||
-    inner instanceof z.ZodOptional
-  ) {
-    inner = inner.unwrap() as z.ZodType
-    description ||= inner.description ?? ''
-    environment ??= metaText(inner, 'environment')
-    provided ??= metaText(inner, 'provided')
-    isHidden ||= inner.meta()?.secret === true
-  }
-  return { inner, description, environment, provided, isHidden }
-}
-
-const metaText = (schema: z.ZodType, name: 'environment' | 'provided'): string | undefined => {
-  const text = schema.meta()?.[name]
-  return typeof text === 'string' ? text : undefined
-}
-
-const defaultOf = (schema: z.ZodType): unknown => {
-  const result = schema.safeParse(undefined)
-  return result.success ? result.data : undefined
 }
 
 const readFlags = <T extends z.ZodObject>(source: ConfigSource<T>, keys: ConfigKey[]) => {
@@ -243,63 +194,4 @@ const parseConfig = <T extends z.ZodObject>(schema: T, values: unknown): z.outpu
   if (result.success) return result.data
   const lines = result.error.issues.map(issue => `  ${describeConfigFault(schema, values, issue)}`)
   throw new ShoalError('config_invalid', `the configuration is not valid:\n${lines.join('\n')}`)
-}
-
-const printDefault = (value: unknown): string =>
-  value === undefined ? 'unset' : typeof value === 'object' ? 'see below' : JSON.stringify(value)
-
-/** Effective configuration as YAML; each key has its description, default and other names. */
-const printConfig = (keys: ConfigKey[], config: unknown): string => {
-  const lines: string[] = []
-  let open: string[] = []
-  for (const key of keys) {
-    const folders = key.path.slice(0, -1)
-    folders.forEach((name, depth) => {
-      if (open[depth] !== name) {
-        lines.push(`${'  '.repeat(depth)}${name}:`)
-        open = folders.slice(0, depth + 1)
-      }
-    })
-    open = folders
-    lines.push(...keyLines(key, getAt(config, key.path)))
-  }
-  return `${lines.join('\n')}\n`
-}
-
-const keyLines = (key: ConfigKey, value: unknown): string[] => {
-  const indent = '  '.repeat(key.path.length - 1)
-  const name = key.path.at(-1) ?? ''
-  const secret = (isSecret(name) || key.isHidden) && value !== undefined
-  const text = stringify({ [name]: secret ? '(set)' : (value ?? null) }).trimEnd()
-  return [
-    `${indent}# ${[key.description, `Default: ${printDefault(key.defaultValue)}.`].join(' ').trim()}`,
-    `${indent}# ${[environmentName(key), `--${flagName(key)}`, ...(key.provided ? [`else ${key.provided}`] : [])].join(', ')}`,
-    ...text.split('\n').map(line => `${indent}${value === undefined ? '# ' : ''}${line}`),
-  ]
-}
-
-const getAt = (value: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>(
-    (at, name) => (at as Record<string, unknown> | null | undefined)?.[name],
-    value,
-  )
-
-const helpText = (
-  { program, commands, more }: { program: string; commands?: string; more?: string },
-  keys: ConfigKey[],
-  isFlagHelp: boolean,
-): string => {
-  const flags = keys.map(key => `  --${flagName(key)} VALUE`)
-  const width = Math.max(...flags.map(flag => flag.length)) + 2
-  const lines = keys.map((key, i) => `${flags[i]?.padEnd(width)}${key.description}`.trimEnd())
-  const isShort = commands !== undefined && !isFlagHelp
-  return [
-    `Usage: ${program} [--config FILE.yaml] [--print-config] [--version] [--KEY VALUE ...]`,
-    ...(isShort ? [`       ${program} COMMAND`, '', commands] : ['', ...lines]),
-    '',
-    ...(isShort ? [`${program} --help-config lists the flags of its configuration.`] : []),
-    `${program} --print-config shows every key with its default and its environment variable.`,
-    ...(more === undefined ? [] : [more]),
-    '',
-  ].join('\n')
 }
