@@ -41,7 +41,7 @@ export class AnswerHold {
     return hold
   }
 
-  /** Runs before it chooses each token. */
+  /** State of the grammar, which the engine asks for before it chooses each token. */
   readonly grammarEvaluationState = (): LlamaGrammarEvaluationState | undefined => {
     this.#isChoosing = this.#state !== undefined
     return this.#state

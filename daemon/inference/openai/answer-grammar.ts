@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { ResponseFormat } from '../../../shared/wire/openai-format.ts'
 import { ANY_OBJECT, safeShape } from '../grammar/json-grammar.ts'
 import type { Shape } from '../grammar/node.ts'
@@ -33,11 +34,11 @@ const formatShape = (format: ResponseFormat | null | undefined): Shape | undefin
   return schema ? safeShape(schema, 'response_format.json_schema.schema') : ANY_OBJECT
 }
 
-const MOST = 16
+const KEPT_RULES = 16
 /** Longer lists of tools are rare, and not kept in memory. */
 const MAX_KEY_LENGTH = 256 * 1024
 
-const known = new Map<string, CallRules>()
+const known = new LRUCache<string, CallRules>({ max: KEPT_RULES })
 
 /**
  * The rules for a model that may call as it likes. Agents send the same tools with each turn, and
@@ -46,10 +47,6 @@ const known = new Map<string, CallRules>()
 const freeCallRules = (active: ActiveTools): CallRules => {
   const key = JSON.stringify([active.tools, active.parallel])
   const rules = known.get(key) ?? callRules(active, new Rules())
-  if (key.length > MAX_KEY_LENGTH) return rules
-  // the one that was used longest ago stands first
-  known.delete(key)
-  known.set(key, rules)
-  if (known.size > MOST) known.delete(known.keys().next().value as string)
+  if (key.length <= MAX_KEY_LENGTH) known.set(key, rules)
   return rules
 }
