@@ -72,15 +72,15 @@ export class SeriesBuffer<K, V> {
 
   /** Writes the rows that are due, at most 512 of them. */
   async writeDue(now: number): Promise<void> {
-    this.#dropExcess()
     const due: BufferedRow<K, V>[] = []
     for (const row of this.values()) if (row.dueAt <= now) due.push(row)
     await this.#write(due.length > ROWS_PER_TURN ? pickLongestDue(due, ROWS_PER_TURN) : due)
+    this.#dropExcess()
   }
 
   async writeAll(): Promise<void> {
-    this.#dropExcess()
     await this.#write([...this.values()])
+    this.#dropExcess()
   }
 
   /** Runs one work at a time: a row is in the store or here only while nothing is being written. */
@@ -148,6 +148,7 @@ export class SeriesBuffer<K, V> {
     }
   }
 
+  /** Drops what the store did not take in this turn, beyond the bound. */
   #dropExcess(): void {
     const excess = this.#size - (this.#parts.maxRows ?? MAX_ROWS)
     if (excess <= 0) return

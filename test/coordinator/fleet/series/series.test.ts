@@ -369,6 +369,19 @@ t.test('series', async t => {
       [19],
     )
   })
+
+  t.test('are all written, however many, while the disk takes them', async t => {
+    const { store, clock } = await set(t)
+    const rows = createSeriesStore(store.records)
+    const parts = { store: rows, logger: silent, now: () => clock.at, maxPending: 30 }
+    const series = new Series(parts)
+    const cellIds = Array.from({ length: 20 }, (_, cell) => `c${cell}`)
+    for (const cellId of cellIds) series.addLive(cellId, cpu(clock.at, 7), 0)
+    clock.at += 3_600_000
+    await series.tick()
+    const found = await rows.read(cellIds, 60, 0)
+    t.equal([...found.values()].filter(({ length }) => length > 0).length, 20)
+  })
 })
 
 t.test('the energy of all cells is the sum of their hourly means', async t => {
