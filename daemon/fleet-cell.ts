@@ -34,7 +34,7 @@ export interface FleetCell {
   /** Public keys of the coordinator that this cell has pinned. */
   listTrustedKeys: () => readonly string[]
   devices: OpenedDeviceHost
-  /** What modules may contact. */
+  /** Targets that modules may contact. */
   scope: CellScope
   /** Settings of modules. */
   discovery: LiveDiscovery

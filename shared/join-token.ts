@@ -5,7 +5,7 @@
  */
 interface JoinTokenText {
   secret: string
-  /** Undefined when the coordinator has a publicly trusted certificate, or is on loopback. */
+  /** Fingerprint of its certificate; undefined when the coordinator has a publicly trusted certificate, or is on loopback. */
   fingerprint: string | undefined
 }
 

@@ -75,7 +75,7 @@ const findCoordinators = async (signal: AbortSignal): Promise<AnnouncedCoordinat
   return [...found.values()]
 }
 
-/** Undefined for an announcement that lacks the address, the port or the fingerprint. */
+/** Reads an announcement; undefined for one that lacks the address, the port or the fingerprint. */
 const readCoordinator = ({
   instance,
   addresses,

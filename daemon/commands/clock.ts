@@ -68,7 +68,7 @@ export class CoordinatorClock {
     this.#forgetReplaced()
   }
 
-  /** Undefined before the first answer. */
+  /** Bounds of the measured offsets; undefined before the first answer. */
   bounds(): Bounds | undefined {
     if (this.#measured.size === 0) return undefined
     const nowMs = this.#nowMs()

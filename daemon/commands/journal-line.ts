@@ -36,7 +36,7 @@ export type JournalLine = z.infer<typeof Line>
 /** Lane of a command: its device, or the cell itself. */
 export const deviceLaneOf = ({ device_id }: Pick<Command, 'device_id'>): string => device_id ?? ''
 
-/** Undefined for a line that was changed, or that no journal contains. */
+/** Decodes a line; undefined for one that was changed, or that no journal contains. */
 export const decodeLine = (line: string): JournalLine | undefined => {
   const value = parseLine(line)
   return value === undefined ? undefined : Line.safeParse(value).data

@@ -10,7 +10,7 @@ import {
 
 /** File of the journal's lines; tests substitute a failing disk. */
 export interface JournalFile {
-  /** Undefined when the file does not exist yet. */
+  /** Reads the whole file; undefined when it does not exist yet. */
   read(): Promise<string | undefined>
   /** Appends text; it is on disk when this resolves. */
   append(text: string): Promise<void>

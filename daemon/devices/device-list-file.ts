@@ -36,7 +36,7 @@ export const writeDeviceList = async (stateDir: string, list: DeviceList): Promi
   await rename(`${path}.new`, path)
 }
 
-/** Undefined when there is no list, or none that this program knows. */
+/** Reads the list; undefined when there is none, or none that this program knows. */
 export const readDeviceList = async (stateDir: string): Promise<DeviceList | undefined> => {
   const text = await readFile(fileOf(stateDir), 'utf8').catch(() => 'null')
   try {

@@ -53,7 +53,7 @@ const planVerb = (
   }
 }
 
-/** What is urgent is tried in any case; reading does not need a writable device. */
+/** An urgent verb is tried in any case; reading does not need a writable device. */
 const findRefusal = (
   { isUrgent, hazard }: DeviceVerb,
   { device: { deviceId, available, writable, reason } }: HostedDevice,

@@ -23,7 +23,7 @@ interface OpenDeviceHostParts {
   links?: readonly DeviceLink[] | undefined
   /** Limits that the coordinator has set, as they were at the last end. */
   envelopes: ReceivedEnvelopes
-  /** What an e-stop does with a device that it holds. */
+  /** Finds the response of an e-stop for a device that it holds. */
   findEstopResponse?: FindEstopResponse
   env: LinkContext['env']
   logger: Logger

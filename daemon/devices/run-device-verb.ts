@@ -19,7 +19,7 @@ import type { RestKeeper } from './rest/rest-keeper.ts'
 import { watchEnvelope } from './watch-envelope.ts'
 import { watchPresence } from './watch-presence.ts'
 
-/** What an e-stop does with a device that it holds, and what was asked and observed. */
+/** Finds the behaviour of an e-stop for a device that it holds, the operations asked and the state observed. */
 export type FindEstopResponse = (
   deviceId: string,
 ) => { estop_id: string; behaviour: EstopBehaviour; outcome: DeviceOutcome } | undefined

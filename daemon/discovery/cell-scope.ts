@@ -13,7 +13,7 @@ interface CellScopeParts {
   readNetworks?: () => OwnNetworks
 }
 
-/** What this cell may scan, and whether modules run by themselves. */
+/** Targets that this cell may scan, and whether modules run automatically. */
 export class CellScope {
   readonly #config: CellScopeParts['config']
   readonly #readNetworks: () => OwnNetworks

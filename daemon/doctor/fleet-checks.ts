@@ -167,7 +167,7 @@ const plane =
     }
   }
 
-/** What the running daemon has recorded; it alone learns from the coordinators how many there are. */
+/** Checks what the running daemon has recorded; it alone learns from the coordinators how many there are. */
 export const coordinators: DoctorCheck = async ({ config }) => {
   const recorded = await readCoverage(config.state_dir)
   if (recorded === undefined) return ok('one, or the daemon does not run')

@@ -95,7 +95,7 @@ export class CellEstop {
     return this.#parts.latch.findCovering({ cellId, deviceId, site: this.#findSite(deviceId) })
   }
 
-  /** What the e-stop that holds a device does with it; undefined while none holds it. */
+  /** Finds the response of the e-stop that holds a device; undefined while none holds it. */
   findResponse(deviceId: string): (StopResponse & { estop_id: string }) | undefined {
     const stop = this.findStop(deviceId)
     if (stop === undefined) return undefined

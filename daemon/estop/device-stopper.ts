@@ -35,7 +35,7 @@ const MAX_REASON = 120
 
 /** Stop of one device. */
 interface StopState {
-  /** What the device was told; a repetition tells it the same. */
+  /** Behaviour that the device was ordered; a repetition orders the same. */
   behaviour: EstopBehaviour
   outcome: DeviceOutcome
   /** Observes the device; undefined for one that does not show whether it rests. */
@@ -113,7 +113,7 @@ export class DeviceStopper {
     return state.isAtRest ? undefined : describeState(state).slice(0, MAX_REASON).toWellFormed()
   }
 
-  /** What was asked of a device and observed; undefined before the first order. */
+  /** Finds the operations asked of a device and the state observed; undefined before the first order. */
   findResponse(deviceId: string): StopResponse | undefined {
     const state = this.#states.get(deviceId)
     return state && { behaviour: state.behaviour, outcome: state.outcome }

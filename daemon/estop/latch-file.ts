@@ -21,7 +21,7 @@ export type LatchState = z.infer<typeof LatchState>
 
 /** File of the latch; tests substitute a failing disk. */
 export interface LatchFile {
-  /** Undefined when the file does not exist. */
+  /** Reads the whole file; undefined when it does not exist. */
   read(): Promise<string | undefined>
   /** Replaces the file in one step; it is on the disk when this resolves. */
   replace(text: string): Promise<void>
@@ -36,7 +36,7 @@ export const openLatchFile = (stateDir: string): LatchFile => {
 
 export const encodeLatch = (state: LatchState): string => encodeLine(state)
 
-/** Undefined for text that is damaged. */
+/** Decodes the text of the file; undefined when it is damaged. */
 export const decodeLatch = (text: string): LatchState | undefined => {
   try {
     return LatchState.safeParse(parseLine(text.trimEnd())).data

@@ -12,7 +12,7 @@ interface AnswerStart {
 interface ReaderParts {
   /** Most bytes of the body; more ends the request with `too_large`. */
   maxBytes: number
-  /** Called when the connection is ready, before the request is written. */
+  /** Runs when the connection is ready, before the request is written. */
   onConnected: () => void
 }
 

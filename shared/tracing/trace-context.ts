@@ -18,7 +18,7 @@ export interface TraceContext {
   tracestate: string | undefined
 }
 
-/** Undefined when the header is absent or invalid; its `tracestate` is then ignored too. */
+/** Reads the trace of a request; undefined when the header is absent or invalid: its `tracestate` is then ignored too. */
 export const traceContextOf = (headers: IncomingHttpHeaders): TraceContext | undefined => {
   const { traceparent, tracestate } = headers
   if (typeof traceparent !== 'string' || !TRACEPARENT.test(traceparent)) return undefined

@@ -59,7 +59,7 @@ export const describeRequirement = ({ name, limit }: Limit): string | undefined 
     : `${property} is ${required}`
 }
 
-/** What the limit of a check demands, in words; undefined for a check without one. */
+/** Demand of the limit of a check, in words; undefined for a check without one. */
 export const describeLimit = ({ name, limit }: Limit): string | undefined => {
   if (limit === null) return undefined
   const windows = z.array(Window).nonempty().safeParse(limit).data

@@ -15,7 +15,7 @@ export const sealText = (key: Buffer, text: string, context: string): string => 
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64')
 }
 
-/** Undefined for what was sealed with another key or context, or was changed. */
+/** Opens a sealed text; undefined for one that was sealed with another key or context, or was changed. */
 export const openText = (key: Buffer, sealed: string, context: string): string | undefined => {
   const bytes = Buffer.from(sealed, 'base64')
   try {

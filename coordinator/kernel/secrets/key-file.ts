@@ -16,7 +16,7 @@ const ID_DIGITS = 16
 /** Path of the file with the sealing keys: base64, one per line, newest first. */
 export const sealingKeyPath = (stateDir: string): string => join(stateDir, 'sealing.key')
 
-/** Undefined without a file. Throws `config_invalid` for a damaged one. */
+/** Reads the keys of a file; undefined without one. Throws `config_invalid` for a damaged one. */
 export const readSealingKeys = async (path: string): Promise<SealingKey[] | undefined> => {
   const text = await readPrivate(path)
   return text === undefined ? undefined : parseKeys(text, path)

@@ -31,7 +31,7 @@ export interface UnitPlan {
   /** Index of its stage. */
   stage: number
   verb: Verb
-  /** What the verb does; unsafe, because a formation is. */
+  /** Effect of the verb; unsafe, because a formation is. */
   part: PlanPart
 }
 

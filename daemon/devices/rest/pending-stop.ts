@@ -29,7 +29,7 @@ interface PendingStopParts {
   find: () => HostedDevice | undefined
   /** True while the device is under another order: a verb that runs, or an e-stop. */
   isUnderOrder: () => boolean
-  /** Runs when the device was first seen to carry out a stop that it may not have heard before. */
+  /** Runs when the device first acknowledges a stop that it may not have received before. */
   onHeard: () => void
   /** Unix milliseconds. */
   now: () => number
@@ -79,7 +79,7 @@ export class PendingStop {
     return this.#isUnheard
   }
 
-  /** Undefined until the stop has ended. */
+  /** End of the stop; undefined until then. */
   get end(): StopEnd | undefined {
     return this.#end
   }

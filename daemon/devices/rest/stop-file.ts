@@ -23,7 +23,7 @@ const StoredStops = z.strictObject({ stops: z.array(StoredStop).max(MAX_DEVICES)
 
 /** File of the stops that are not confirmed; tests substitute a failing disk. */
 export interface StopFile {
-  /** Undefined when the file does not exist. */
+  /** Reads the whole file; undefined when it does not exist. */
   read(): Promise<string | undefined>
   /** Replaces the file in one step; it is on the disk when this resolves. */
   replace(text: string): Promise<void>
@@ -36,7 +36,7 @@ export const openStopFile = (stateDir: string): StopFile => {
 
 export const encodeStops = (stops: readonly StoredStop[]): string => encodeLine({ stops })
 
-/** Undefined for text that is damaged. */
+/** Decodes the text of the file; undefined when it is damaged. */
 export const decodeStops = (text: string): readonly StoredStop[] | undefined => {
   try {
     return StoredStops.safeParse(parseLine(text.trimEnd())).data?.stops

@@ -27,7 +27,11 @@ export class AnswerHold {
     this.#watch = calls && !calls.whole ? new CallWatch(shape, calls) : undefined
   }
 
-  /** Undefined for an answer that is free. @throws UnservableError when the engine takes no such grammar */
+  /**
+   * Creates the hold of an answer; undefined for one that is free.
+   *
+   * @throws UnservableError when the engine takes no such grammar
+   */
   static async create(
     model: LlamaModel,
     order: Wanted,

@@ -69,7 +69,7 @@ export class ChatTemplate {
     }
   }
 
-  /** Undefined when the template does not take these messages with tools. */
+  /** Renders the messages; undefined when the template does not take these messages with tools. */
   #tryRender(
     messages: readonly PlainMessage[],
     nonce: string,

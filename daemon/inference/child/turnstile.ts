@@ -8,7 +8,7 @@ export class Turnstile {
   #opened: Promise<void> | undefined
   #open = (): void => {}
 
-  /** Undefined when the way is free, else the promise to await. */
+  /** Promise to await; undefined when the way is free. */
   get closed(): Promise<void> | undefined {
     return this.#opened
   }

@@ -11,7 +11,7 @@ import type { MemoryReading, ReadMemory } from './read-memory.ts'
 interface RoomHolder {
   name: string
   pid: number | undefined
-  /** Undefined when the engine has no memory. */
+  /** Memory of the engine; undefined when it has none. */
   resident: Omit<Resident, 'seenBytes'> | undefined
   unload(): void
 }

@@ -12,7 +12,7 @@ export interface MemoryReading extends Memory {
   takenAt?: number
 }
 
-/** Undefined when it is not known; then nothing is refused. */
+/** Reads the memory of a device; undefined when it is not known: then nothing is refused. */
 export type ReadMemory = (
   device: 'gpu' | 'host',
   pids: number[],

@@ -18,7 +18,7 @@ const tokenLogprob = ({ text, logprob }: TokenChance) => ({
   bytes: text.includes('\uFFFD') ? null : [...Buffer.from(text)],
 })
 
-/** Undefined of no tokens. */
+/** Mean of the logarithms of the probabilities; undefined without tokens. */
 export const meanLogprob = (tokens: readonly TokenInfo[]): number | undefined =>
   tokens.length === 0
     ? undefined

@@ -28,7 +28,7 @@ export class StreamedAnswer implements ChoicesListener {
   readonly #sink: ChunkSink
   readonly #begun = new Set<number>()
   #headers: [string, string][] = []
-  /** Undefined once nothing is held back any more. */
+  /** Chunks that are held back; undefined once none is any more. */
   #held: ChatCompletionChunk[] | undefined = []
 
   constructor(response: HttpResponse, options: StreamOptions) {

@@ -14,7 +14,7 @@ export interface ActiveTools {
   parallel: boolean
 }
 
-/** Undefined when the answer is to be text. @throws ShoalError invalid_request */
+/** Tools that the answer may call; undefined when it is to be text. @throws ShoalError invalid_request */
 export const activeTools = (request: ChatRequest): ActiveTools | undefined => {
   const tools = request.tools ?? []
   checkNames(tools)

@@ -18,7 +18,7 @@ const CheckView = z.object({
   warning: z.string().nullable(),
 })
 
-/** What a command would do now, as its cell has planned it. */
+/** Effect that a command would have now, as its cell has planned it. */
 export const DevicePlanView = z.object({
   device_id: z.string(),
   name: z.string(),

@@ -21,7 +21,7 @@ const OTHERS_MS = 1000
 /** End of an urgent command on one of the cells that announce its device. */
 export interface UrgentEnd {
   cellId: string
-  /** Undefined where the command could not be created. */
+  /** Command to the cell; undefined where it could not be created. */
   command: CommandRecord | undefined
   reason: string | undefined
 }

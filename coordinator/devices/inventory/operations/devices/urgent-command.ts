@@ -30,7 +30,7 @@ export interface UrgentPlan {
 /** End of an urgent command on one of several devices. */
 interface DeviceEnd {
   device: Device
-  /** Undefined for a device that the command does not bring to rest. */
+  /** Command to the cell; undefined for a device that it does not bring to rest. */
   command: CommandRecord | undefined
   reason: string | undefined
 }
