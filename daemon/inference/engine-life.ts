@@ -139,7 +139,7 @@ export class EngineLife {
     if (this.#pulling !== undefined) return this.#pulling.done
     const abort = new AbortController()
     const done = this.#pull(AbortSignal.any([this.#life.signal, abort.signal])).finally(() => {
-      this.#pulling = undefined
+      if (this.#pulling?.abort === abort) this.#pulling = undefined
     })
     this.#pulling = { done, abort }
     return done
@@ -184,6 +184,7 @@ export class EngineLife {
   cool(): void {
     this.approach.end()
     this.#pulling?.abort.abort()
+    this.#pulling = undefined
     this.#retry.cancel()
     this.#tenure.end()
     this.#tenure.preloaded = false

@@ -455,6 +455,17 @@ t.test('weights that have to be fetched', async t => {
     await loaded
     t.equal(report('a').state, 'cold')
   })
+  t.test('are pulled anew right after an unload', async t => {
+    const { at, fetch } = createDownload()
+    const { begin, control } = await setup(t, { fetch, remote: true })
+    await begin()
+    void control.pull('a')
+    const first = at.signal
+    await control.unload('a')
+    t.equal(first?.aborted, true)
+    void control.pull('a')
+    t.equal(at.signal?.aborted, false, 'not joined to the one that was dropped')
+  })
   t.test('are retried after a failure of the machine', async t => {
     const { fetch, begins, fail } = createDownload()
     const { begin, load, report, clock } = await setup(t, { fetch, remote: true })
