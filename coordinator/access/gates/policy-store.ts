@@ -17,7 +17,7 @@ export const newestPolicy = async (db: Reader): Promise<StoredPolicy | undefined
   return row && policyTable.read(row)
 }
 
-/** Like `newestPolicy`, also where the document cannot be read any more. */
+/** Reads the newest policy without its document, which this version may be unable to parse. */
 export const newestFacts = async (db: Reader): Promise<PolicyFacts | undefined> => {
   const row = await selectNewest(db).executeTakeFirst()
   return row && toFacts(row)

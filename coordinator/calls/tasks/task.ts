@@ -86,8 +86,8 @@ export type TaskEvent =
   | {
       kind: 'artifact'
       artifact: Artifact
-      /** True when the parts follow those of the artifact with the same id. */
+      /** Flag of parts that are appended to those of the artifact with the same id. */
       append: boolean
-      /** True when no more parts of the artifact follow. */
+      /** Flag of the last parts of the artifact. */
       lastChunk: boolean
     }

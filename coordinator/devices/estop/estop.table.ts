@@ -11,12 +11,12 @@ export const estopTable = defineTable('estops', {
     target: optional(text()),
     /** The only cell that it is for, such as the one on which it was engaged; undefined for others. */
     cell_id: optional(text()),
-    /** True for a stop that was engaged on the machine of its cell. */
+    /** Flag of a stop that was engaged on the machine of its cell. */
     is_local: flag(),
     engaged_at: time(),
     engaged_by: text(),
     reason: text(),
-    /** Undefined, with the two columns below, while the stop is in force. */
+    /** Time of the release; undefined, like the two columns below, while the stop is in force. */
     released_at: optional(time()),
     released_by: optional(text()),
     release_reason: optional(text()),

@@ -5,7 +5,7 @@ import type { StoppedCell } from './stop.ts'
 /** Devices, a site, a cell or everything that an e-stop is engaged for. */
 export interface StopTarget {
   scope: EstopScope
-  /** Undefined for `all`. */
+  /** Site, cell id or device id; undefined for `all`. */
   target: string | undefined
 }
 

@@ -26,7 +26,7 @@ export const deviceTable = defineTable('devices', {
     kind: growingWords(DeviceKind.options),
     /** Facts that the cell announces. */
     facts_json: json(StoredDeviceFacts),
-    /** True while its cell is connected and reaches it. */
+    /** Flag of a device whose cell is connected and reaches it. */
     is_available: flag(),
     /** Labels that operators have set. */
     labels_json: json(z.record(z.string(), z.string()).readonly()),

@@ -38,7 +38,7 @@ export const openDeviceSeries = (parts: SeriesDomainParts): DeviceSeries => {
 interface SampleParts {
   devices: Pick<Devices, 'list' | 'profile' | 'state'>
   series: Pick<DeviceSeries, 'add'>
-  /** True while this coordinator writes what a cell reports; exactly one does. */
+  /** Tells whether this coordinator stores the reports of a cell; exactly one does. */
   owns: (cellId: string) => boolean
 }
 

@@ -63,7 +63,7 @@ export const formationTable = defineTable('formations', {
     /** The plan as people approved it. */
     plan_json: json(ApprovedFormation),
     created_by: text(),
-    /** Number of the units of the plan. */
+    /** Number of units in the plan. */
     units: integer(),
     created_at: time(),
     start_at: time(),

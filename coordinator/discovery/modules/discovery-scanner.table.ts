@@ -17,7 +17,7 @@ export const discoveryScannerTable = defineTable('discovery_scanners', {
     newest_started_at: withDefault(time(), 0),
     /** Number of the part that is expected next. */
     newest_parts: withDefault(integer(), 0),
-    /** False when a part of it was lost: it says nothing about what it did not see. */
+    /** Completeness of the newest run: when a part was lost, the run proves no absence. */
     newest_is_whole: withDefault(flag(), 0),
   },
   key: ['id'],

@@ -18,7 +18,7 @@ export const DeltaBody = z.object({
   before: z.unknown().default(null),
   after: z.unknown().default(null),
   /**
-   * True when `before` or `after` was too long; lists then have only items that the other lacks.
+   * Flag of a shortened `before` or `after`: lists then have only the items that the other lacks.
    */
   is_truncated: z.literal(true).exactOptional(),
   /** The other entity of a merge or split. */

@@ -58,9 +58,9 @@ export const discoveryEntityTable = defineTable('discovery_entities', {
     risk_points: integer(),
     /** Modules that saw it, each between blanks. */
     sources: text(),
-    /** True while its risk counts that it is new. */
+    /** Flag of an entity whose risk includes the points of a new one. */
     is_new: withDefault(flag(), 1),
-    /** False once every scanner that saw it has missed it often enough. */
+    /** Flag of presence; false once every scanner that saw it has missed it often enough. */
     is_present: flag(),
     /** Cell that found it, in whose share it counts; empty for the coordinator. */
     holder: withDefault(text(), ''),

@@ -4,7 +4,7 @@ import { flag, json, text, time, withDefault } from '../../kernel/store/columns.
 import { defineTable, type TableOf } from '../../kernel/store/define-table.ts'
 import { StoredFacts, StoredKey } from './stored-sighting.ts'
 
-/** Loose, so that an erasure finds what a later version has added. */
+/** Claim as it is stored; loose, so that an erasure finds fields that a later version has added. */
 const StoredClaim: z.ZodType<FactClaim> = z.looseObject({
   module: z.string(),
   cellId: z.string().optional(),
@@ -31,7 +31,7 @@ export const discoveryTraceTable = defineTable('discovery_traces', {
     last_at: time(),
     /** Cell that saw it first; empty for the coordinator, and for rows of an older version. */
     born_by: withDefault(text(), ''),
-    /** True for the address of a virtual router. */
+    /** Flag of the address of a virtual router. */
     is_shared: flag(),
   },
   key: ['id'],

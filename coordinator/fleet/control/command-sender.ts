@@ -26,7 +26,7 @@ export interface CommandSenderParts extends CommandAdmissionParts {
   open: (record: CommandRecord) => void
   /** Applies the changes to a command and returns the updated record. */
   change: (record: CommandRecord, values: Partial<CommandRecord>) => CommandRecord
-  /** Runs when another coordinator has sent the command, or knows its end. */
+  /** Runs when another coordinator has sent the command, or knows its outcome. */
   onOvertaken: (id: string) => void
   retries: Retries
   /** Unix milliseconds. */

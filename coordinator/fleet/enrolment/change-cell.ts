@@ -7,7 +7,7 @@ import { requireCell } from './cell-rows.ts'
 
 interface CellChange {
   fields: Partial<StoredCell>
-  /** False when another coordinator has made the change before. */
+  /** Event to report; false when another coordinator has already made the change. */
   event: false | { type: string; data: object }
 }
 

@@ -14,7 +14,7 @@ export const registerTable = defineTable('register_records', {
     record_json: json(z.looseObject({})),
     /** 1 for a new record; grows with every change. */
     revision: integer(),
-    /** True for a record of the example organisation. */
+    /** Flag of a record of the example organisation. */
     is_example: flag(),
     /** Import that has written it last; undefined for a single change. */
     import_id: optional(text()),

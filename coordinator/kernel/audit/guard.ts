@@ -108,7 +108,7 @@ export class AuditGuard {
   }
 
   /**
-   * True for a head that this key or an earlier one signed; `audit accept` voids the heads signed
+   * Tells whether this key or an earlier one signed a head; `audit accept` voids the heads signed
    * before it.
    */
   #isWitness(head: AuditHead): boolean {

@@ -34,7 +34,7 @@ export type KeySpec = z.input<typeof KeySpec>
 
 export interface Key extends Omit<z.output<typeof KeySpec>, 'strict' | 'expiresAt'> {
   id: string
-  /** True for a key whose inference requests are refused for fields that nobody reads. */
+  /** Strictness: inference requests with unknown fields are refused. */
   strict?: boolean | undefined
   /** Unix time in milliseconds, like all times here. */
   createdAt: number

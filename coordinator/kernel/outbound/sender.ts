@@ -16,7 +16,7 @@ interface OutboundRequest {
   /** Most bytes of the answer to read; more is an error. 0, the default, reads none of it. */
   maxAnswerBytes?: number
   /**
-   * True for a message that is sent again after a failure: it may use an open connection, which the
+   * Flag of a message that is sent again after a failure: it may use an open connection, which the
    * target can close at any time.
    */
   isRepeated?: boolean

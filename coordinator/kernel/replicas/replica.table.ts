@@ -5,7 +5,7 @@ import { defineTable, type EntityOf, type TableOf } from '../store/define-table.
 /** A coordinator that serves the fleet; gone when it stops, or when it has not renewed the row. */
 export const replicaTable = defineTable('replicas', {
   columns: {
-    /** New at every start: `rep_…`. */
+    /** Id that is new at every start: `rep_…`. */
     id: text(),
     /** URL at which cells reach this coordinator and no other; absent behind a balancer. */
     address: optional(text()),
@@ -19,7 +19,7 @@ export const replicaTable = defineTable('replicas', {
      * Name for people; unlike the id it is the same after a start. Absent for an older coordinator.
      */
     name: optional(text()),
-    /** True while a cell is connected to it, as of its last renewal. */
+    /** Flag of a coordinator with a connected cell, as of its last renewal. */
     has_cells: withDefault(flag(), 0),
   },
   key: ['id'],

@@ -4,12 +4,12 @@ import { defineTable, type EntityOf, type TableOf } from '../store/define-table.
 /** Work that recurs. Times are Unix milliseconds by the clock of the leader. */
 export const scheduleTable = defineTable('schedules', {
   columns: {
-    /** Unique in the fleet: `discovery.auto-run`. */
+    /** Name, unique in the fleet: `discovery.auto-run`. */
     name: text(),
     /** Kind of the job that each run adds. */
     kind: text(),
     payload_json: anyJson(),
-    /** Absent for work of the whole service. */
+    /** Tenant that the work is for; absent for work of the whole service. */
     tenant_id: optional(reference('tenants')),
     expression: text(),
     time_zone: text(),

@@ -19,9 +19,9 @@ export interface StoreMigration extends Migration {
 
 /** A step of the schema that is declared beside the table that it changes. */
 export interface TableMigration {
-  /** SQL that both engines accept, as it was on its day: a released step never changes. */
+  /** SQL that both engines accept; the text of a released step never changes. */
   statements: readonly string[]
-  /** Like that of `StoreMigration`. */
+  /** Oldest version that can use the changed database, as in `StoreMigration`. */
   compatibleFrom: string
 }
 

@@ -5,7 +5,7 @@ interface Place {
   /** Resource that lists such items, and the prefix of a single item's address. */
   list: string
   one?: string
-  /** True if the list has only the items of its reader, whose id is in the event. */
+  /** Flag of a list with only the items of its reader, whose id is in the event. */
   isOwn?: true
 }
 

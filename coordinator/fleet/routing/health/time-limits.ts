@@ -15,7 +15,7 @@ const GENEROUS = 4
 /** Bounds of the wait for the first event of a stream. */
 const LEAST_FIRST_BYTE_MS = 30_000
 const MOST_FIRST_BYTE_MS = 300_000
-/** The same for an engine without measured times, by those of another engine for the model. */
+/** Factor for an engine without measured times, by those of another engine for the model. */
 const PEER_GENEROUS = 16
 /** Limit where no engine for the model has served a stream, or a whole answer, since the start. */
 const UNPROVEN_STREAM_MS = 120_000

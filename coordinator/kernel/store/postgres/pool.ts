@@ -17,7 +17,7 @@ interface PoolParts {
 /** Connections that nobody has used for so long are given back to the server. */
 const IDLE_MS = 30_000
 
-/** Time for which open connections do the work after the server has refused one. */
+/** Time for which only existing connections are used after the server has refused a new one. */
 const REFUSED_MS = 1000
 
 /**

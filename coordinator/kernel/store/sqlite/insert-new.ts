@@ -4,7 +4,7 @@ import type { InsertTarget } from '../engine.ts'
 /** Rows per INSERT. */
 const CHUNK = 64
 
-/** Statements by number of rows: to build one costs more than the insert itself. */
+/** Statements by number of rows: building one costs more than the insert itself. */
 const statements = new WeakMap<object, Map<number, string>>()
 
 const statementFor = <T, N extends keyof T & string>(
