@@ -63,7 +63,7 @@ export interface StopContext {
    * Ids of the e-stops that request it. One that this device was never sent makes it a new order.
    */
   estopIds?: readonly string[]
-  /** Runs when more was asked, acknowledged or observed, before the stop resolves. */
+  /** Runs on each new instruction, acknowledgement or observation before the stop resolves. */
   report?: (outcome: DeviceOutcome) => void
 }
 

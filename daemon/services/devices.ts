@@ -10,7 +10,7 @@ import type { Uplink } from '../uplink/uplink.ts'
 interface DevicesOptions {
   host: Pick<DeviceHost, 'start' | 'listDevices' | 'listStates' | 'onChange'>
   uplink: Pick<Uplink, 'onReady' | 'publishToAll'>
-  /** Runs when devices have come, gone or changed otherwise than in their readings. */
+  /** Runs when devices were added, removed or changed in more than their readings. */
   onListChange: () => void
   logger: Pick<Logger, 'debug'>
   wait?: Wait

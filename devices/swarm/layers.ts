@@ -60,7 +60,7 @@ const isBlocked = ({ moves, obstacles }: StrategyJob, distance_m: number): boole
     moves.some(move => findApproach(move, { from: place, to: place }).distance < distance_m),
   )
 
-/** Lists for each unit those before it that it would come too close to. */
+/** Lists, for each unit, the earlier units that it would come too close to. */
 const listConflicts = ({ moves, required_m, tolerances }: StrategyJob): number[][] =>
   moves.map((move, index) =>
     moves.slice(0, index).flatMap((other, earlier) => {

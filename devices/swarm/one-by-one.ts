@@ -34,7 +34,7 @@ const isBlocked = ({ moves, obstacles, required_m, tolerances }: StrategyJob): b
     moves.some(move => distanceTo(move, place) < required_m + 2 * tolerances.position_m),
   )
 
-/** Lists for each move those that must come before it. */
+/** Lists, for each move, the moves that must come before it. */
 const listPredecessors = ({ moves, required_m, tolerances }: StrategyJob): Set<number>[] => {
   const distance_m = required_m + 2 * tolerances.position_m
   const predecessors = moves.map(() => new Set<number>())

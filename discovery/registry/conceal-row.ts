@@ -115,7 +115,7 @@ const replaceTexts = (value: unknown, replace: (text: string) => string): unknow
 const MACHINE = /^(52:54:00|fe:54:00|0a:00:27|42:01|0a:58)/
 
 /**
- * True for a MAC address in canonical form that belongs to a person's device by the rule of
+ * Tells whether a MAC address in canonical form belongs to a person's device by the rule of
  * `docs/discovery.md`: locally administered, as phones, tablets and computers choose them for each
  * network, and not one of a hypervisor, container or virtual router. The address alone decides, so
  * that all modules agree.

@@ -85,7 +85,7 @@ const removePrivate = (value: unknown, removed: readonly string[], depth = 0): u
 
 const NOTHING = 'the library returned nothing'
 
-/** Explains in plain words why an answer of the library holds nothing; undefined when it does. */
+/** Explains in plain words why an answer of the library is empty; undefined for one with content. */
 const explainAbsence = (probe: HostProbe, answer: unknown, input: never): string | undefined => {
   const { shape, emptyReason } = probe
   if (answer !== null && !hasShape(answer, shape))

@@ -25,7 +25,7 @@ export class FrameWaits {
     undo()
   }
 
-  /** Calls the listener after each frame. Returns how to end that. */
+  /** Calls the listener after each frame. Returns the function that ends this. */
   onFrame(listener: () => void): () => void {
     this.#frames.on('frame', listener)
     return () => void this.#frames.off('frame', listener)

@@ -83,7 +83,7 @@ export const isWorse = ({ land }: VehicleTraits, mode: string, current: string):
   mode === DRIFTING && land[0] === current
 
 /**
- * True for a mode of a stop that may follow an unanswered one. A vehicle answers each order, so that
+ * Tells whether a mode of a stop may follow an unanswered one. A vehicle answers each order, so
  * silence means that it receives none: once it receives again, holding its place is better than a
  * landing that only silence has begun.
  */
