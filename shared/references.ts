@@ -1,9 +1,9 @@
 import { type ErrorDetails, ShoalError } from './errors.ts'
 
 /*
- * How a reference, typed by a person or sent by a program, names an object, and what is said where it
- * names none or several. A change accepts whole names and long beginnings of ids alone: once `arm-right`
- * is gone, a repeated command for `arm` would move `arm-left`.
+ * Rules by which a reference, typed by a person or sent by a program, names an object, and the errors
+ * for one that names none or several. A change accepts only whole names and long beginnings of ids:
+ * once `arm-right` is gone, a repeated command for `arm` would move `arm-left`.
  */
 
 export interface Named {
@@ -35,13 +35,13 @@ export const hasNamePrefix: Match = ({ name }, reference) => name?.startsWith(re
 export const hasNamePrefixInAnyCase: Match = ({ name }, reference) =>
   name?.toLowerCase().startsWith(reference.toLowerCase()) === true
 
-/** True for a generated id that begins with its kind and at least eight characters of the reference. */
+/** Matches a generated id by its beginning: its kind and at least eight more characters. */
 export const hasLongIdPrefix: Match = ({ id }, reference) =>
   GENERATED_ID.test(id) &&
   reference.length >= (KIND.exec(id)?.[0].length ?? 0) + MIN_PREFIX &&
   id.startsWith(reference)
 
-/** True for the beginning of an id, with or without its kind. */
+/** Matches the beginning of an id, with or without its kind. */
 export const hasIdPrefix: Match = ({ id }, reference) => {
   const own = id.replace(KIND, '')
   const kind = id.slice(0, id.length - own.length)

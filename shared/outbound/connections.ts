@@ -25,7 +25,7 @@ export interface ConnectionTarget {
 }
 
 const MAX_HEADER_BYTES = 16 * 1024
-/** Shorter than common servers keep idle connections, so that they do not close one in use. */
+/** Idle time, below that of common servers, so that they do not close a connection in use. */
 const KEEP_ALIVE_MS = 1500
 /** Longest time that a server can ask an idle connection to be kept. */
 const MAX_KEEP_ALIVE_MS = 10_000

@@ -17,7 +17,7 @@ export const ScopeEntry = z.strictObject({
     .max(253)
     .regex(/^[a-z0-9][a-z0-9.:-]{0,252}(\/[0-9]{1,3})?$/)
     .describe('Network, address or name of a host: `192.168.1.0/24`, `printer.lan`.'),
-  /** True when an operator has set it for a network larger than a /22. */
+  /** Permission of an operator for a network larger than a /22. */
   is_forced: z.boolean().exactOptional(),
 })
 export type ScopeEntry = z.infer<typeof ScopeEntry>
