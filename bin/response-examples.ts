@@ -87,7 +87,7 @@ const listFields = (value: unknown): string[] =>
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** True for a value of the declared form without further fields; texts and pending answers have none. */
+/** Checks that a value has the declared form and no further fields; texts and pending answers pass. */
 const fits = ({ status, value }: ResponseExample, declared: Declared | undefined): boolean => {
   if (declared === undefined || status === 202 || !isObject(value)) return true
   const { output, text } = declared

@@ -113,9 +113,9 @@ export interface DescribedOperation {
   success: readonly SuccessRule[]
   /** Kind of the answer, for what follows it. */
   answers: AnswerRule | undefined
-  /** True for a call that may answer with a pending request at a gate. */
+  /** Flag of a call that may answer with a pending request at a gate. */
   isGated: boolean
-  /** True for a call that brings devices to rest. */
+  /** Flag of a call that brings devices to rest. */
   isEmergency: boolean
   /** Line to show after the answer, with places `{name}` for its fields. */
   next?: string | undefined

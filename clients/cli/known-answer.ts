@@ -75,7 +75,7 @@ export const classifyAnswer = (
   return { kind: answers.kind, value } as KnownAnswer
 }
 
-/** True for a request that waits for people. */
+/** Tells whether the answer is a request that waits for approval. */
 export const isPending = (known: KnownAnswer): known is KnownAnswer & { kind: 'gate_request' } =>
   known.kind === 'gate_request' && known.value.status === 'pending'
 
@@ -112,7 +112,7 @@ const OLDER_STOPS: ReadonlySet<string> = new Set([
   ...['stop', 'hold', 'land'].map(verb => `POST /v1/devices/{device_id}/${verb}`),
 ])
 
-/** What a coordinator from before these declarations would declare for an operation. */
+/** Declaration of an operation whose coordinator is too old to publish one. */
 export const olderDeclaration = (
   method: string,
   path: string,

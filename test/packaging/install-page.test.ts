@@ -19,7 +19,7 @@ const MODEL = readFileSync(join(root, 'models', 'weights', 'shoal-demo-small.ggu
 const COORDINATOR = '10.9.0.1'
 const CELL = '10.9.0.2'
 
-/** Rest between two tries of a command, each of which starts a program. */
+/** Rest between two attempts of a command, each of which starts a program. */
 const REST_MS = 500
 
 const steps = readInstallSteps()

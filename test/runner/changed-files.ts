@@ -28,7 +28,7 @@ const measureDistances = (
   return distances
 }
 
-/** True for a source. Tests read other files, documents and tables of data, by their names. */
+/** Tells sources from documents and tables of data, which tests read by their names. */
 const isSource = (file: string): boolean => /\.m?ts$/.test(file)
 
 const namesOne = (text: string, names: readonly string[]): boolean =>

@@ -17,7 +17,7 @@ export const parseShard = (text: string): Shard | undefined => {
 export interface ShardPlan {
   /** Processes that wait for most of their time, which run beside all others. */
   waiting: (readonly string[])[]
-  /** The others in the order in which they start. */
+  /** Other processes, in the order in which they start. */
   planned: (readonly string[])[]
 }
 

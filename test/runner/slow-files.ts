@@ -1,4 +1,4 @@
-/** True for a test file that waits for most of its time, for instance until new settings are proven. */
+/** Tells whether a test file spends most of its time waiting, such as for a proof of new settings. */
 export const isWaiting = (file: string): boolean => file === 'test/system/rampup.test.ts'
 
 /** Test files that take the most time, longest first, as the lines `# time= cpu=` of a run say. */

@@ -489,7 +489,7 @@ t.test('a pilot who takes over while a stop is not answered is left alone', asyn
   t.equal(rig.copter.received.length, sent)
 })
 
-/** True once an instruction with this text is on the disk whose mode was seen. */
+/** Tells whether an instruction with this text is on the disk and its mode was observed. */
 const isWrittenAsSeen = (file: string, text: string): boolean => {
   const written = existsSync(file) ? readFileSync(file, 'utf8') : ''
   return written.includes(text) && written.includes('"was_seen":true')

@@ -30,7 +30,7 @@ export interface MonthEndMetrics {
   answered: number
   /** Clients that were told 403 tier_exceeded in the end. */
   refused: number
-  /** Requests reserved in the ledger when all was over. */
+  /** Requests still reserved in the ledger at the end. */
   reserved: number
 }
 
