@@ -65,8 +65,8 @@ export const classifyAnswer = (
   answer: unknown,
   { answers, isGated, mode }: KindFacts,
 ): KnownAnswer => {
-  const isPending = isGated && (answer as GateAnswer | undefined)?.status === 'pending'
-  if (isPending) return { kind: 'gate_request', value: answer as GateAnswer }
+  if (isGated && (answer as GateAnswer | undefined)?.status === 'pending')
+    return { kind: 'gate_request', value: answer as GateAnswer }
   if (mode === 'task') return { kind: 'begun_task', value: answer as { task_id: string } }
   if (answers === undefined) return { kind: 'other' }
   const value = answers.field === undefined ? answer : valueAt(answer, answers.field)
@@ -104,6 +104,9 @@ const OLDER: Readonly<Record<string, AnswerRule>> = {
   'POST /v1/catalogue/{model}/pull': { kind: 'model_pull' },
   'POST /v1/gates/{gate_id}/requests': { kind: 'gate_request' },
   'GET /v1/gates/requests/{request_id}': { kind: 'gate_request' },
+  'POST /v1/gates/requests/{request_id}/approve': { kind: 'gate_request' },
+  'POST /v1/skills/hitl-gate': { kind: 'gate_request' },
+  'POST /v1/sessions/{session_id}/check': { kind: 'gate_request' },
 }
 
 /** Stops of a coordinator that does not declare which calls are urgent. */

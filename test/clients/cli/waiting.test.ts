@@ -415,6 +415,18 @@ t.test('an added model is waited for until its cells know whether it can be load
   t.match(await follow([absent]), { exit: 0, looks: 3 }, 'also to the end')
 })
 
+t.test('a gate request of an older coordinator has its next step', async t => {
+  const pending = { status: 'pending', request_id: 'gate_1', plan_hash: 'h' }
+  for (const path of ['/v1/skills/hitl-gate', '/v1/sessions/{session_id}/check']) {
+    const { hints } = await runCall(path, pending)
+    t.strictSame(hints, ['another person approves it with: shoal gates approve gate_1'], path)
+  }
+  const approved = { id: 'gate_1', status: 'approved', state: 'approved', subject: 'shoal:plan' }
+  const path = '/v1/gates/requests/{request_id}/approve'
+  const { hints } = await runCall(path, { ...approved, requester_id: 'ada' })
+  t.strictSame(hints, ['approved: ada carries it out by repeating the same call'])
+})
+
 t.test('only commands that may take long have --wait', async t => {
   const canTakeLong = (method: string, path: string, mode?: string) =>
     mayTakeLong({ ...olderOperation(method, path), mode })
