@@ -53,6 +53,7 @@ export const openWebhooks = (parts: WebhookDomainParts): { views: WebhookViews }
     source,
     now,
     runtime: parts.runtime,
+    logger: parts.logger,
   })
   deliverEvents(parts, new EventDeliveries({ events, webhooks, queue, pace }))
   return { views: { webhooks } }

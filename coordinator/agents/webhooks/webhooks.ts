@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
@@ -10,6 +11,7 @@ import { newWebhookSecret } from '../../kernel/outbound/signature.ts'
 import { cancelLane } from '../../kernel/queue/job-lanes.ts'
 import type { Queue } from '../../kernel/queue/queue.ts'
 import type { SecretSealer } from '../../kernel/signing/sealing.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import { readLastNumber } from '../../kernel/store/sequences.ts'
 import type { SealedTrx, Store } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
@@ -45,6 +47,7 @@ interface WebhookParts {
   /** Unix time, milliseconds. */
   now: () => number
   runtime: Pick<Runtime, 'ids'>
+  logger: Pick<Logger, 'warn'>
 }
 
 /** Addresses to which tenants have their events sent. All methods but `create` throw `not_found`. */
@@ -74,8 +77,10 @@ export class Webhooks {
 
   /** Oldest first. */
   async list({ tenantId }: WebhookScope): Promise<Webhook[]> {
-    const query = this.#parts.store.ledger.read.selectFrom('webhooks').selectAll().orderBy('id')
-    return (await query.where('tenant_id', '=', tenantId).execute()).map(webhookTable.read)
+    const { store, logger } = this.#parts
+    const query = store.ledger.read.selectFrom('webhooks').selectAll().orderBy('id')
+    const rows = await query.where('tenant_id', '=', tenantId).execute()
+    return readEach(rows, webhookTable.read, logger)
   }
 
   /** Creates a new secret; the previous one also signs for a day. */
@@ -134,10 +139,12 @@ export class Webhooks {
     return { eventId: event.id, jobId: job.id }
   }
 
-  /** Enabled webhooks of all tenants. */
+  /** Enabled webhooks of all tenants; one that cannot be read must not keep events from the others. */
   async active(): Promise<Webhook[]> {
-    const query = this.#parts.store.ledger.read.selectFrom('webhooks').selectAll().orderBy('id')
-    return (await query.where('disabled_at', 'is', null).execute()).map(webhookTable.read)
+    const { store, logger } = this.#parts
+    const query = store.ledger.read.selectFrom('webhooks').selectAll().orderBy('id')
+    const rows = await query.where('disabled_at', 'is', null).execute()
+    return readEach(rows, webhookTable.read, logger)
   }
 
   #newWebhook(

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { readLastNumber } from '../../kernel/store/sequences.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { Device } from './device.table.ts'
@@ -6,13 +7,15 @@ import { readChangedDevices } from './device-rows.ts'
 /** The devices of the fleet in memory, as the store has them. */
 export class DeviceInventory {
   readonly #ledger: Pick<Ledger, 'read'>
+  readonly #logger: Pick<Logger, 'warn'>
   readonly #devices = new Map<string, Device>()
   readonly #byCell = new Map<string, Set<string>>()
   /** Version of the newest change that is known. */
   #version = 0
 
-  constructor(ledger: Pick<Ledger, 'read'>) {
+  constructor(ledger: Pick<Ledger, 'read'>, logger: Pick<Logger, 'warn'>) {
     this.#ledger = ledger
+    this.#logger = logger
   }
 
   get(id: string): Device | undefined {
@@ -33,13 +36,12 @@ export class DeviceInventory {
   read = async (): Promise<Device[]> => {
     const { read } = this.#ledger
     if ((await readLastNumber(read, 'devices')) < this.#version) this.#clear()
-    const changed = await readChangedDevices(read, this.#version)
-    for (const { device, version } of changed) {
-      this.#remove(device.id)
-      if (device.goneAt === undefined) this.#add(device)
-      this.#version = version
-    }
-    return changed.map(({ device }) => device).filter(({ goneAt }) => goneAt === undefined)
+    const changes = await readChangedDevices(read, this.#version, this.#logger)
+    for (const id of changes.ids) this.#remove(id)
+    const present = changes.devices.filter(({ goneAt }) => goneAt === undefined)
+    for (const device of present) this.#add(device)
+    this.#version = changes.version ?? this.#version
+    return present
   }
 
   /** Forgets everything: a fail-over has lost the newest changes, and their numbers are free again. */

@@ -1,5 +1,7 @@
 import type { Kysely } from 'kysely'
+import type { Logger } from 'pino'
 import type { RowOf } from '../../kernel/store/define-table.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { type Device, deviceTable } from './device.table.ts'
@@ -10,6 +12,7 @@ type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 /** Ids per statement: the number of its parameters is limited. */
 const IDS_AT_ONCE = 500
 
+/** Devices by id. One whose row cannot be read is left out: its next announcement writes it anew. */
 export const readDevices = async (
   db: Reading,
   ids: readonly string[],
@@ -18,19 +21,34 @@ export const readDevices = async (
   for (let at = 0; at < ids.length; at += IDS_AT_ONCE) {
     const some = ids.slice(at, at + IDS_AT_ONCE)
     const query = db.selectFrom('devices').selectAll().where('device_id', 'in', some)
-    for (const row of await query.execute()) found.set(row.device_id, deviceOf(row))
+    for (const device of readEach(await query.execute(), deviceOf, undefined))
+      found.set(device.id, device)
   }
   return found
 }
 
-/** Devices that have changed after a version, oldest change first, with their versions. */
+/** Changes of devices after a version. */
+interface DeviceChanges {
+  /** Ids of all that have changed, also of those that cannot be read. */
+  ids: string[]
+  /** Devices with their newest state, the oldest change first. */
+  devices: Device[]
+  /** Version of the newest change; undefined without one. */
+  version: number | undefined
+}
+
 export const readChangedDevices = async (
   db: Reading,
   version: number,
-): Promise<{ device: Device; version: number }[]> => {
+  logger: Pick<Logger, 'warn'>,
+): Promise<DeviceChanges> => {
   const query = db.selectFrom('devices').selectAll().where('version', '>', version)
   const rows = await query.orderBy('version').execute()
-  return rows.map(row => ({ device: deviceOf(row), version: row.version }))
+  return {
+    ids: rows.map(({ device_id }) => device_id),
+    devices: readEach(rows, deviceOf, logger),
+    version: rows.at(-1)?.version,
+  }
 }
 
 export const putDevices = async (
@@ -81,7 +99,8 @@ export const readClaims = async (
     const some = ids.slice(at, at + IDS_AT_ONCE)
     const query = db.selectFrom('device_cells').selectAll().where('device_id', 'in', some)
     for (const row of await query.where('gone_at', 'is', null).execute())
-      found.set(row.device_id, [...(found.get(row.device_id) ?? []), claimOf(row)])
+      for (const claim of readEach([row], claimOf, undefined))
+        found.set(row.device_id, [...(found.get(row.device_id) ?? []), claim])
   }
   return found
 }
@@ -93,7 +112,8 @@ export const readCellClaims = async (
 ): Promise<Map<string, DeviceClaim>> => {
   const query = db.selectFrom('device_cells').selectAll().where('cell_id', '=', cellId)
   const rows = await query.where('gone_at', 'is', null).execute()
-  return new Map(rows.map(row => [row.device_id, claimOf(row)]))
+  const claims = readEach(rows, claimOf, undefined)
+  return new Map(claims.map(claim => [claim.facts.device_id, claim]))
 }
 
 export const putClaims = async (trx: SealedTrx, claims: readonly DeviceClaim[]): Promise<void> => {

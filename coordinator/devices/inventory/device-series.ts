@@ -41,7 +41,7 @@ export class DeviceSeries {
       nameOf: ({ deviceId, property }) => `${deviceId} ${property}`,
       createSegment: () => new SpanSegment(),
       store: async rows => {
-        if (rows.length > 0) await addSeriesRows(parts.records, rows)
+        if (rows.length > 0) await addSeriesRows(parts.records, rows, parts.logger)
       },
       logger: parts.logger,
     })
@@ -67,7 +67,9 @@ export class DeviceSeries {
     const from = floor(this.#parts.now() - keepSeconds * 1000, seconds)
     const key = { deviceId, property, resolutionSeconds: seconds }
     const spans = await this.#pending.runInTurn(async () => {
-      const found = await readSeriesRows(this.#parts.records.read, key, floor(from, rowSeconds))
+      const { records, logger } = this.#parts
+      const since = floor(from, rowSeconds)
+      const found = await readSeriesRows(records.read, key, since, logger)
       for (const { segment } of this.#pending.rowsOf({ deviceId, property }, seconds))
         for (const [at, span] of segment) addToSpan(found, at, span)
       return found

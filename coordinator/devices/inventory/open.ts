@@ -52,7 +52,7 @@ export const openDevices = async (
 ): Promise<{ devices: Devices; deviceReceiver: DeviceReceiver; views: DeviceViews }> => {
   const { store, fleet, schedules, leaderWork, now } = parts
   const { ledger } = store
-  const registry = new DeviceInventory(ledger)
+  const registry = new DeviceInventory(ledger, parts.logger)
   await registry.read()
   const states = new DeviceStates(parts.budgets.deviceStates)
   const { recorder, look, noteMisjudged } = openRecorder(parts, registry)

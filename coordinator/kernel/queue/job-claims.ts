@@ -1,6 +1,8 @@
 import { sql, type Transaction } from 'kysely'
+import type { Logger } from 'pino'
 import { updateFenced } from '../leases/fenced-rows.ts'
 import type { RowOf } from '../store/define-table.ts'
+import { readEach } from '../store/read-each.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { jobTable } from './job.table.ts'
@@ -18,15 +20,23 @@ interface ClaimedJobs {
   givenUp: Job[]
 }
 
+interface ClaimOptions {
+  limit: number
+  worker: string
+  now: number
+  logger: Pick<Logger, 'warn'>
+}
+
 /**
  * Claims due jobs of one kind, the most urgent first, in one conditional UPDATE, so that only one
  * of several workers gets each, and others get other jobs at the same time. A job whose lease
  * expired is due again; one that has used up its attempts that way is given up, where that counts.
+ * One that cannot be read is left to its lease, and does not keep the others from running.
  */
 export const claimJobs = async (
   { free, skipLocked }: Pick<Ledger, 'free' | 'skipLocked'>,
   kind: JobKind,
-  { limit, worker, now }: { limit: number; worker: string; now: number },
+  { limit, worker, now, logger }: ClaimOptions,
 ): Promise<ClaimedJobs> => {
   const lossCount = kind.countsLosses === false ? 0 : 1
   // materialized, so that the rows are chosen and locked once
@@ -40,7 +50,8 @@ export const claimJobs = async (
     where due_at <= ${now} and seq in (select seq from due)
     returning *`
   const { rows } = await free.write(trx => claim.execute(trx))
-  const jobs = rows.toSorted((a, b) => b.priority - a.priority || a.seq - b.seq).map(jobTable.read)
+  const sorted = rows.toSorted((a, b) => b.priority - a.priority || a.seq - b.seq)
+  const jobs = readEach(sorted, jobTable.read, logger)
   return {
     taken: jobs.filter(({ attempts, maxAttempts }) => attempts <= maxAttempts),
     givenUp: jobs.filter(({ attempts, maxAttempts }) => attempts > maxAttempts),

@@ -99,10 +99,15 @@ export class Worker {
   }
 
   async #take(kind: JobKind): Promise<void> {
-    const { ledger, id, now } = this.#parts
+    const { ledger, id, now, logger } = this.#parts
     const limit = this.#roomFor(kind)
     const asked = readMoment(this.#runtime)
-    const { taken, givenUp } = await claimJobs(ledger, kind, { limit, worker: id, now: now() })
+    const { taken, givenUp } = await claimJobs(ledger, kind, {
+      limit,
+      worker: id,
+      now: now(),
+      logger,
+    })
     for (const job of givenUp) await this.#end(kind, job, 'dead', LOST)
     for (const job of taken) this.#begin(kind, job, asked)
   }

@@ -324,6 +324,22 @@ t.test('a tenant has its own webhooks', async t => {
   t.strictSame(await webhooks.list(own), [])
 })
 
+t.test('a webhook that cannot be read keeps no event from the others', async t => {
+  const { webhooks, events, url, received, waitFor, store } = await scene(t)
+  const wanted = { url, types: ['shoal.gate.*'], label: '' }
+  const { webhook } = await webhooks.create(wanted, own, BY)
+  const sound = await webhooks.create(wanted, own, BY)
+  await store.ledger.free.write(trx =>
+    trx.updateTable('webhooks').set({ types_json: '{' }).where('id', '=', webhook.id).execute(),
+  )
+  t.strictSame(
+    (await webhooks.list(own)).map(({ id }) => id),
+    [sound.webhook.id],
+  )
+  events.publish('shoal.gate.approved', { tenant_id: 'one', n: 1 })
+  await waitFor(() => received.length > 0)
+})
+
 t.test('the secret is never stored in plain text', async t => {
   const { webhooks, url, store } = await scene(t)
   const { secret } = await webhooks.create({ url, types: [], label: '' }, own, BY)

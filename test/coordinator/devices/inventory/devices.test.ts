@@ -36,7 +36,7 @@ const openReplica = async (t: Test, place: StorePlace, name: string) => {
   const store = await openStore(place, { pollMilliseconds: 0 })
   const source = `/shoal/${name}`
   const events = await EventLog.open({ store, source, kept: 100, logger: silent, now: Date.now })
-  const registry = new DeviceInventory(store.ledger)
+  const registry = new DeviceInventory(store.ledger, silent)
   await registry.read()
   const births = new Map<string, Announce>()
   const recorder = new DeviceRecorder({
@@ -158,6 +158,20 @@ for (const [engine, skip, placeFor] of places)
         { ...row, facts_json: JSON.parse(row.facts_json) },
         { kind: 'boat', facts_json: facts },
       )
+    })
+
+    t.test('a device that cannot be read is absent, until its cell announces it', async t => {
+      const { a, b } = await scene(t)
+      await a.announce('x', announceDevices([createDeviceFacts('rover')]))
+      await a.announce('y', announceDevices([createDeviceFacts('arm')]))
+      const [rover, arm] = [createDeviceId('rover'), createDeviceId('arm')]
+      for (const table of ['devices', 'device_cells'] as const)
+        await a.store.ledger.sealed.write(trx =>
+          trx.updateTable(table).set({ facts_json: '{' }).where('device_id', '=', rover).execute(),
+        )
+      t.strictSame([await b.find(rover), (await b.find(arm))?.id], [undefined, arm])
+      await a.announce('x', announceDevices([createDeviceFacts('rover')]))
+      t.match(await b.find(rover), { id: rover, facts: { name: 'rover' } })
     })
 
     t.test(

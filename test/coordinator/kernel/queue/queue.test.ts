@@ -12,6 +12,7 @@ import { type Ledger, openStore } from '../../../../coordinator/kernel/store/sto
 import { systemRuntime } from '../../../../shared/runtime.ts'
 import { silent } from '../../../support/cell.ts'
 import { placeEmptyStore } from '../../../support/empty-store.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 import { BY, temporaryFolder } from '../store/temporary.ts'
 import { queueScene, testKind } from './scene.ts'
 
@@ -47,6 +48,24 @@ t.test('a job waits for its scheduled time', async t => {
   t.equal((await waitForStates(() => true))[0]?.state, 'queued')
   clock.now += 1000
   await waitForStates(areAllDone)
+})
+
+t.test('a job that cannot be read does not keep the others from running', async t => {
+  const { queue, work, waitForStates, store } = await queueScene(t, [testKind()])
+  const bad = await queue.add(job(1))
+  await queue.add(job(2))
+  await store.ledger.free.write(trx =>
+    trx.updateTable('jobs').set({ payload_json: '{' }).where('id', '=', bad.id).execute(),
+  )
+  work()
+  await waitUntil('the second job is done', async () => {
+    const rows = await store.ledger.read.selectFrom('jobs').select('state').orderBy('seq').execute()
+    return rows[1]?.state === 'done'
+  })
+  await store.ledger.free.write(trx =>
+    trx.updateTable('jobs').set({ payload_json: '{"n":1}' }).where('id', '=', bad.id).execute(),
+  )
+  t.equal((await waitForStates(() => true))[0]?.state, 'running', 'until its lease ends')
 })
 
 t.test('a kind and key identify one job', async t => {

@@ -320,7 +320,8 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
     const running = new Set<string>()
     const claimed: string[] = []
     const claim = async (ledger: Ledger): Promise<number> => {
-      const { taken } = await claimJobs(ledger, kind, { limit: 4, worker: 'w', now: now() })
+      const options = { limit: 4, worker: 'w', now: now(), logger: silent }
+      const { taken } = await claimJobs(ledger, kind, options)
       for (const job of taken) {
         const lane = job.lane ?? job.id
         t.notOk(running.has(lane), 'one at a time')
