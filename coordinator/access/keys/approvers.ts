@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { Key } from '../../kernel/declaration/key.ts'
+import type { RowOf } from '../../kernel/store/define-table.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import { keyTable } from './key.table.ts'
+import { keyTable, type StoredKey } from './key.table.ts'
 import { actsFor, isLive, isOperator, toKey } from './key.ts'
 
 /** A person who may approve requests of others, with the roles of one of their keys. */
@@ -11,11 +12,17 @@ export type Approver = Pick<Key, 'personId' | 'roles'>
 export const isApprover = ({ kind, roles }: Pick<Key, 'kind' | 'roles'>): boolean =>
   kind === 'person' && isOperator({ roles })
 
-/** Lists the people who may approve requests of a tenant now, once for each of their keys. */
+type ReadKeys = (rows: readonly RowOf<typeof keyTable>[]) => StoredKey[]
+
+/**
+ * Lists the people who may approve requests of a tenant now, once for each of their keys. Throws for
+ * a key that cannot be read, unless `read` leaves it out: whether it approves is not known.
+ */
 export const listApprovers = async (
   db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
   tenantId: string,
   now: number,
+  read: ReadKeys = rows => rows.map(keyTable.read),
 ): Promise<Approver[]> => {
   const rows = await db
     .selectFrom('keys')
@@ -28,8 +35,8 @@ export const listApprovers = async (
     .where('persons.disabled_at', 'is', null)
     .where('tenants.disabled_at', 'is', null)
     .execute()
-  return rows
-    .map(row => toKey(keyTable.read(row)))
+  return read(rows)
+    .map(toKey)
     .filter(key => isApprover(key) && isLive(key, now) && actsFor(key, tenantId))
     .map(({ personId, roles }) => ({ personId, roles }))
 }

@@ -15,14 +15,32 @@ export interface KeyPage {
   personId?: string | undefined
 }
 
+/** Fields of a key without rights. */
+const WITHOUT_RIGHTS: StoredKey = {
+  id: '',
+  digest: '',
+  tenantId: '',
+  furtherTenants: [],
+  personId: '',
+  tier: 'free',
+  roles: [],
+  kind: 'ci_pipeline',
+  label: 'cannot be read',
+  createdAt: 0,
+}
+
+/** Reads a key to revoke it: what cannot be read of it counts as no right. */
+export const readRevocableKey: typeof keyTable.read = row => keyTable.readOr(row, WITHOUT_RIGHTS)
+
 /** Undefined for a key outside the scope. */
 export const readStoredKey = async (
   db: Kysely<LedgerTables>,
   id: string,
   scope: Scope,
+  read = keyTable.read,
 ): Promise<StoredKey | undefined> => {
   const row = await db.selectFrom('keys').selectAll().where('id', '=', id).executeTakeFirst()
-  return row && isInScope(scope, row.tenant_id) ? keyTable.read(row) : undefined
+  return row && isInScope(scope, row.tenant_id) ? read(row) : undefined
 }
 
 /** Throws `not_found`. */
@@ -30,8 +48,9 @@ export const requireStoredKey = async (
   trx: SealedTrx,
   id: string,
   scope: Scope,
+  read = keyTable.read,
 ): Promise<StoredKey> => {
-  const key = await readStoredKey(trx, id, scope)
+  const key = await readStoredKey(trx, id, scope, read)
   if (key === undefined) throw new ShoalError('not_found', `no key ${id}`)
   return key
 }

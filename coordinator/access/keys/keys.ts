@@ -4,6 +4,7 @@ import { callAfterBy, type Runtime, systemRuntime } from '../../../shared/runtim
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { Listeners } from '../../kernel/base/listeners.ts'
 import type { Key, KeySpec } from '../../kernel/declaration/key.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { Scope } from '../../kernel/store/scope.ts'
 import type { Ledger, SealedTrx, Store } from '../../kernel/store/store.ts'
 import { enablePerson, type Person } from '../people/people.ts'
@@ -14,6 +15,7 @@ import { keyTable, type StoredKey } from './key.table.ts'
 import { isLive, toKey } from './key.ts'
 import {
   type KeyPage,
+  readRevocableKey,
   readStoredKey,
   readStoredKeys,
   requireLasting,
@@ -137,11 +139,18 @@ export class Keys {
     })
   }
 
-  /** Takes effect in this process when it resolves, and within a second in others. */
+  /**
+   * Takes effect in this process when it resolves, and within a second in others. Revokes also a key
+   * that cannot be read.
+   */
   async revoke(id: string, scope: Scope, by: Actor): Promise<Key> {
-    const key = await this.#change(id, scope, { ...by, action: 'key.revoke' }, key => ({
-      revokedAt: key.revokedAt ?? this.#now(),
-    }))
+    const key = await this.#change(
+      id,
+      scope,
+      { ...by, action: 'key.revoke' },
+      key => ({ revokedAt: key.revokedAt ?? this.#now() }),
+      readRevocableKey,
+    )
     this.revocations.notify()
     return key
   }
@@ -177,6 +186,12 @@ export class Keys {
     return key && toKey(key)
   }
 
+  /** Returns a key as `get` does; one that cannot be read is returned without rights. */
+  async getRevocable(id: string, scope: Scope): Promise<Key | undefined> {
+    const key = await readStoredKey(this.#ledger.read, id, scope, readRevocableKey)
+    return key && toKey(key)
+  }
+
   /** Returns the key as if it were presented now; undefined when it would be refused. */
   async asNow(id: string): Promise<Key | undefined> {
     const [found] = await readShownKeys(this.#ledger.read, [id], this.#logger)
@@ -189,9 +204,11 @@ export class Keys {
     return (await readStoredKeys(this.#ledger.read, found)).map(toKey)
   }
 
-  /** Lists the people who may approve requests of a tenant now, once for each of their keys. */
+  /** Lists approvers as the function does, for advice: without the keys that cannot be read. */
   listApprovers(tenantId: string): Promise<Approver[]> {
-    return listApprovers(this.#ledger.read, tenantId, this.#now())
+    return listApprovers(this.#ledger.read, tenantId, this.#now(), rows =>
+      readEach(rows, keyTable.read, this.#logger),
+    )
   }
 
   close(): void {
@@ -233,9 +250,10 @@ export class Keys {
     scope: Scope,
     { details, ...entry }: Actor & { action: string; details?: Record<string, unknown> },
     change: (key: StoredKey) => Partial<StoredKey>,
+    read = keyTable.read,
   ): Promise<Key> {
     const key = await this.#ledger.sealed.write(async trx => {
-      const stored = await requireStoredKey(trx, id, scope)
+      const stored = await requireStoredKey(trx, id, scope, read)
       const fields = change(stored)
       const changed = { ...stored, ...fields }
       await writeKey(trx, id, fields)

@@ -8,6 +8,7 @@ export interface KeyViews {
     Keys,
     | 'asNow'
     | 'get'
+    | 'getRevocable'
     | 'list'
     | 'listApprovers'
     | 'rotate'

@@ -109,10 +109,11 @@ export class Webhooks {
     })
   }
 
+  /** Deletes also a webhook that cannot be read. */
   async delete(id: string, { tenantId }: WebhookScope, by: Actor): Promise<Webhook> {
     const { store, now } = this.#parts
     return store.ledger.sealed.write(async trx => {
-      const found = await find(trx, id, tenantId)
+      const found = await find(trx, id, tenantId, row => webhookTable.readOr(row, UNKNOWN))
       await cancelLane(trx, webhookLaneOf(id), 'the webhook was deleted', now())
       await trx.deleteFrom('webhooks').where('id', '=', id).execute()
       await auditWebhook(trx, 'delete', found, { ...by, at: now() })
@@ -228,15 +229,31 @@ const auditWebhook = (
     subject: id,
     outcome: 'done',
     // the path of the address may be a secret of the receiver
-    details: { host: new URL(url).host, types },
+    details: { host: URL.parse(url)?.host ?? null, types },
   })
+
+/** Fields in place of those that cannot be read of a webhook that is deleted. */
+const UNKNOWN: Webhook = {
+  id: '',
+  tenantId: '',
+  url: '',
+  types: [],
+  label: 'cannot be read',
+  secretSealed: '',
+  deadInRow: 0,
+  afterSeq: 0,
+  createdBy: '',
+  createdAt: 0,
+  changedAt: 0,
+}
 
 const find = async (
   db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
   id: string,
   tenantId: string,
+  read = webhookTable.read,
 ): Promise<Webhook> => {
   const row = await db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirst()
-  if (row?.tenant_id === tenantId) return webhookTable.read(row)
+  if (row?.tenant_id === tenantId) return read(row)
   throw new ShoalError('not_found', `no webhook ${id}`)
 }

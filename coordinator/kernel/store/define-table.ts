@@ -92,6 +92,8 @@ interface Table<C extends Columns> extends TableDefinition {
   readonly key: readonly (keyof C & string)[]
   /** Throws ShoalError `internal` that names the row and the column which cannot be read. */
   read(row: Row<C>): Entity<C>
+  /** Reads a row, with the fields of `fallback` in place of columns that cannot be read. */
+  readOr(row: Row<C>, fallback: Entity<C>): Entity<C>
   /** Reads the columns that a query has selected. */
   readSome<R extends Partial<Row<C>>>(row: R): Entity<Pick<C, keyof R & keyof C>>
   /** Leaves out a column with a default whose field is left out. */
@@ -144,6 +146,7 @@ export const defineTable = <const C extends Columns>(
     isLive,
     migrations,
     read: row => read(row, compiled) as Entity<C>,
+    readOr: (row, fallback) => readColumnsOr(row, fallback, compiled) as Entity<C>,
     readSome: row =>
       read(
         row,
@@ -180,6 +183,21 @@ const readColumns = (
   } catch (error) {
     throw createDamagedError(table, row, columns[at]?.name, error)
   }
+  return entity
+}
+
+const readColumnsOr = (
+  row: Values,
+  fallback: Values,
+  columns: readonly CompiledColumn[],
+): Values => {
+  const entity: Record<string, unknown> = {}
+  for (const { name, field, column } of columns)
+    try {
+      entity[field] = column.read(row[name])
+    } catch {
+      entity[field] = fallback[field]
+    }
   return entity
 }
 

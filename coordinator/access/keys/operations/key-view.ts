@@ -35,9 +35,13 @@ export const isAdministrator = ({ key }: Pick<Context, 'key'>): boolean =>
  * program has only its own key: it does not act for the person. Throws `not_found` for every other,
  * whether or not it exists.
  */
-export const ownKey = async (id: string, context: Context & KeyViews): Promise<Key> => {
+export const ownKey = async (
+  id: string,
+  context: Context & KeyViews,
+  get: 'get' | 'getRevocable' = 'get',
+): Promise<Key> => {
   const { key, keys, tenantId = '' } = context
-  const found = await keys.get(id, { tenantId })
+  const found = await keys[get](id, { tenantId })
   const isOwn =
     found?.id === key?.id || (key?.kind === 'person' && found?.personId === key.personId)
   if (found !== undefined && (isAdministrator(context) || isOwn)) return found

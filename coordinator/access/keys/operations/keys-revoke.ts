@@ -16,7 +16,7 @@ export default defineOperation({
   input: z.strictObject({ key_id: Id }),
   output: KeyView,
   run: async ({ key_id }, context: Context & KeyViews) => {
-    const { id, tenantId } = await ownKey(key_id, context)
+    const { id, tenantId } = await ownKey(key_id, context, 'getRevocable')
     return keyViewOf(await context.keys.revoke(id, { tenantId }, context.actor))
   },
 })

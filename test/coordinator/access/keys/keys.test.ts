@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bootstrap } from '../../../../coordinator/access/keys/bootstrap.ts'
+import { bootstrap, issueAsOwner } from '../../../../coordinator/access/keys/bootstrap.ts'
 import { Keys } from '../../../../coordinator/access/keys/keys.ts'
 import {
   createPerson,
@@ -12,6 +12,7 @@ import {
   listTenants,
 } from '../../../../coordinator/access/people/tenants.ts'
 import { createToken } from '../../../../coordinator/fleet/enrolment/join-tokens.ts'
+import type { KeySpec } from '../../../../coordinator/kernel/declaration/key.ts'
 import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook.ts'
 import { watchRevisions } from '../../../../coordinator/kernel/store/revisions.ts'
 import { systemRuntime } from '../../../../shared/runtime.ts'
@@ -116,6 +117,24 @@ t.test('a key', async t => {
       'a page is full, so that the next one is read',
     )
     t.equal(reasons.length, 2)
+  })
+
+  t.test('that cannot be read blocks only the owner, who can revoke it', async t => {
+    const { store, keys } = await populatedKeys(t)
+    const spec: KeySpec = { ...SPEC, roles: ['client', 'operator_admin'] }
+    const sound = await keys.create(spec, BY)
+    const { key } = await keys.create(spec, BY)
+    await store.ledger.free.write(trx =>
+      trx.updateTable('keys').set({ roles_json: '["pilot"]' }).where('id', '=', key.id).execute(),
+    )
+    t.match(await keys.listApprovers('one'), { length: 1, 0: { personId: sound.key.personId } })
+    const asOwner = () => issueAsOwner(store, spec, BY)
+    await t.rejects(asOwner(), { code: 'internal', message: key.id }, 'it may be an approver')
+    await t.rejects(keys.revoke(key.id, TWO, BY), { code: 'not_found' })
+    t.match(await keys.revoke(key.id, ONE, BY), { id: key.id, roles: [], tenantId: 'one' })
+    const row = { action: 'key.revoke', subject: key.id, tenant: 'one' }
+    t.match((await auditRows(store)).at(-1), row)
+    t.ok(await asOwner())
   })
 
   t.test('expires on the millisecond even while it is in memory', async t => {

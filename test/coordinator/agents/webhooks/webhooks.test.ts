@@ -21,6 +21,7 @@ import { openMetrics } from '../../../../coordinator/surfaces/metrics/open.ts'
 import { silent } from '../../../support/cell.ts'
 import { REFUSED_ADDRESSES } from '../../../support/refused-addresses.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
+import { auditRows } from '../../access/keys/fixtures.ts'
 import { BY, temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
 
 interface Received {
@@ -324,21 +325,30 @@ t.test('a tenant has its own webhooks', async t => {
   t.strictSame(await webhooks.list(own), [])
 })
 
-t.test('a webhook that cannot be read keeps no event from the others', async t => {
-  const { webhooks, events, url, received, waitFor, store } = await scene(t)
-  const wanted = { url, types: ['shoal.gate.*'], label: '' }
-  const { webhook } = await webhooks.create(wanted, own, BY)
-  const sound = await webhooks.create(wanted, own, BY)
-  await store.ledger.free.write(trx =>
-    trx.updateTable('webhooks').set({ types_json: '{' }).where('id', '=', webhook.id).execute(),
-  )
-  t.strictSame(
-    (await webhooks.list(own)).map(({ id }) => id),
-    [sound.webhook.id],
-  )
-  events.publish('shoal.gate.approved', { tenant_id: 'one', n: 1 })
-  await waitFor(() => received.length > 0)
-})
+t.test(
+  'a webhook that cannot be read keeps no event from the others and can be deleted',
+  async t => {
+    const { webhooks, events, url, received, waitFor, store } = await scene(t)
+    const wanted = { url, types: ['shoal.gate.*'], label: '' }
+    const { webhook } = await webhooks.create(wanted, own, BY)
+    const sound = await webhooks.create(wanted, own, BY)
+    await store.ledger.free.write(trx =>
+      trx.updateTable('webhooks').set({ types_json: '{' }).where('id', '=', webhook.id).execute(),
+    )
+    t.strictSame(
+      (await webhooks.list(own)).map(({ id }) => id),
+      [sound.webhook.id],
+    )
+    events.publish('shoal.gate.approved', { tenant_id: 'one', n: 1 })
+    await waitFor(() => received.length > 0)
+    await t.rejects(webhooks.get(webhook.id, own), { code: 'internal', message: webhook.id })
+    await t.rejects(webhooks.delete(webhook.id, { tenantId: 'two' }, BY), { code: 'not_found' })
+    t.match(await webhooks.delete(webhook.id, own, BY), { id: webhook.id, url, types: [] })
+    await t.rejects(webhooks.get(webhook.id, own), { code: 'not_found' })
+    const row = { action: 'webhook.delete', subject: webhook.id, tenant: 'one' }
+    t.match((await auditRows(store)).at(-1), row)
+  },
+)
 
 t.test('the secret is never stored in plain text', async t => {
   const { webhooks, url, store } = await scene(t)
