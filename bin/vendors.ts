@@ -17,7 +17,7 @@ An option can be repeated where an authority publishes several files. --date is 
 files and --source the place where they came from, for the head of the table.
 `
 
-const FOLDER = resolve(import.meta.dirname, '../discovery/registry/vendors')
+const FOLDER = resolve(import.meta.dirname, '../discovery/entities/vendors')
 const MAX_NAME_LENGTH = 128
 
 /** A key as it is looked up, and its name. */

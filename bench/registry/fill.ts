@@ -1,8 +1,8 @@
+import { RegistryRecorder } from '../../coordinator/discovery/entities/entity-recorder.ts'
 import { CellRates } from '../../coordinator/discovery/modules/cell-rates.ts'
-import { RegistryRecorder } from '../../coordinator/discovery/registry/registry-recorder.ts'
 import type { Store } from '../../coordinator/kernel/store/store.ts'
-import type { Observation } from '../../discovery/registry/observation.ts'
-import { PSEUDONYM_SECRET_BYTES, Pseudonyms } from '../../discovery/registry/pseudonyms.ts'
+import type { Observation } from '../../discovery/entities/observation.ts'
+import { PSEUDONYM_SECRET_BYTES, Pseudonyms } from '../../discovery/entities/pseudonyms.ts'
 import { DAY_MS } from '../../shared/time.ts'
 import { observe, observeChanges, REPORTS } from './things.ts'
 

@@ -1,4 +1,4 @@
-import type { Observation } from '../../discovery/registry/observation.ts'
+import type { Observation } from '../../discovery/entities/observation.ts'
 import type { SightingFacts, SightingKey } from '../../discovery/sighting.ts'
 
 /* Things of a large site as modules report them: names, makers, services and models that repeat. */

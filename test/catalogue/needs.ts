@@ -293,103 +293,103 @@ export type Operations = [
   Met<typeof import('../../coordinator/devices/swarm/operations/swarm-state.ts').default, All>,
   Met<typeof import('../../coordinator/discovery/modules/operations/module.ts').default, All>,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery-correlate.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery-correlate.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery-delta.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery-delta.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery-quick.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery-quick.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery-registry.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery-registry.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery-run-module.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery-run-module.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery-status.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery-status.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-auto-run-set.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-auto-run-set.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-auto-run-show.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-auto-run-show.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-changes.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-changes.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-dashboard.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-dashboard.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-entities.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-entities.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-entity.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-entity.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-export.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-export.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-forget.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-forget.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-merge.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-merge.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-pin.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-pin.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-pins.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-pins.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-run.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-run.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-scope-add.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-scope-add.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-scope-list.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-scope-list.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-scope-remove.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-scope-remove.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-show.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-show.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-split.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-split.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/discovery/discovery-unpin.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/discovery/discovery-unpin.ts').default,
     All
   >,
   Met<
-    typeof import('../../coordinator/discovery/registry/operations/wireless-full.ts').default,
+    typeof import('../../coordinator/discovery/entities/operations/wireless-full.ts').default,
     All
   >,
   Met<

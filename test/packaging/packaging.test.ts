@@ -22,7 +22,7 @@ for (const product of products)
       if (!product.sources.includes('discovery')) return
       const files = product.sources.flatMap(source => filesIn(root, source))
       for (const name of ['oui', 'bluetooth-companies', 'bluetooth-services', 'enterprises'])
-        t.ok(files.includes(`discovery/registry/vendors/${name}.tsv`), name)
+        t.ok(files.includes(`discovery/entities/vendors/${name}.tsv`), name)
     })
 
     t.test('has valid shell scripts', async t => {

@@ -54,7 +54,7 @@ export const SLOW_FILES: readonly string[] = [
   'test/system/control.test.ts',
   'test/shared/reader-gone.test.ts',
   'test/coordinator/kernel/store/outage.test.ts',
-  'test/coordinator/discovery/registry/registry.test.ts',
+  'test/coordinator/discovery/entities/entities.test.ts',
   'test/system/modules.test.ts',
   'test/system/mqtt.test.ts',
   'test/system/module-runs.test.ts',

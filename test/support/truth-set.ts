@@ -1,6 +1,6 @@
-import { EvidenceGraph } from '../../discovery/registry/evidence-graph.ts'
-import type { Observation } from '../../discovery/registry/observation.ts'
-import { isExclusive } from '../../discovery/registry/trace.ts'
+import { EvidenceGraph } from '../../discovery/entities/evidence-graph.ts'
+import type { Observation } from '../../discovery/entities/observation.ts'
+import { isExclusive } from '../../discovery/entities/trace.ts'
 import { TEST_PSEUDONYMS } from './pseudonyms.ts'
 import { createWorld } from './truth-world.ts'
 

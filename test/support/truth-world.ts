@@ -1,4 +1,4 @@
-import type { Observation } from '../../discovery/registry/observation.ts'
+import type { Observation } from '../../discovery/entities/observation.ts'
 import type { KeyKind, SightingFacts, SightingKey } from '../../discovery/sighting.ts'
 import { type Random, randomOf } from './random.ts'
 

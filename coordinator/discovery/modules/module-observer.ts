@@ -1,9 +1,9 @@
+import { concealKey } from '../../../discovery/entities/conceal-row.ts'
+import type { Observation } from '../../../discovery/entities/observation.ts'
+import type { Pseudonyms } from '../../../discovery/entities/pseudonyms.ts'
 import type { DiscoveryModule } from '../../../discovery/module.ts'
-import { concealKey } from '../../../discovery/registry/conceal-row.ts'
-import type { Observation } from '../../../discovery/registry/observation.ts'
-import type { Pseudonyms } from '../../../discovery/registry/pseudonyms.ts'
 import { Sighting } from '../../../discovery/sighting.ts'
-import type { RecordedRows } from '../registry/findings-sink.ts'
+import type { RecordedRows } from '../entities/findings-sink.ts'
 
 /** Most sightings of one row. */
 const MAX_SIGHTINGS = 256

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { ModuleRow, UpstreamSource } from '../../../shared/wire/findings.ts'
 import { growingWords, integer, json, optional, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
-import { RUN_OUTCOMES } from '../registry/findings-sink.ts'
+import { RUN_OUTCOMES } from '../entities/findings-sink.ts'
 
 /** A source as a lookup of any version has stored it. */
 const StoredSource = z.custom<UpstreamSource>(

@@ -1,6 +1,6 @@
 import type { ShoalError } from '../../../shared/errors.ts'
 import type { ModuleRow, UpstreamSource, UpstreamWarning } from '../../../shared/wire/findings.ts'
-import type { RunOutcome } from '../registry/findings-sink.ts'
+import type { RunOutcome } from '../entities/findings-sink.ts'
 
 /** Counts runs of modules by how they ended; `refused` when too many were under way. */
 export interface RunMetrics {

@@ -3,7 +3,7 @@ import { isScan } from '../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
 import type { Context } from '../../kernel/declaration/context.ts'
 import { defineSkill, type Skill } from '../../kernel/declaration/skill.ts'
-import type { DiscoveryViews } from '../registry/open.ts'
+import type { DiscoveryViews } from '../entities/open.ts'
 import { describeModule, EXTRA_SECONDS } from './operations/module.ts'
 import { runModule } from './operations/module-answer.ts'
 

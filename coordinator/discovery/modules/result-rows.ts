@@ -1,6 +1,6 @@
 import { cleanText } from '../../../shared/mdns/txt.ts'
 import type { RowOf } from '../../kernel/store/define-table.ts'
-import type { RunOutcome } from '../registry/findings-sink.ts'
+import type { RunOutcome } from '../entities/findings-sink.ts'
 import { moduleResultTable, type StoredResult } from './module-result.table.ts'
 
 type Row = RowOf<typeof moduleResultTable>

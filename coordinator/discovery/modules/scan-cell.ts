@@ -1,6 +1,6 @@
+import { concealRow, concealText } from '../../../discovery/entities/conceal-row.ts'
+import type { Pseudonyms } from '../../../discovery/entities/pseudonyms.ts'
 import type { ScanModule } from '../../../discovery/module.ts'
-import { concealRow, concealText } from '../../../discovery/registry/conceal-row.ts'
-import type { Pseudonyms } from '../../../discovery/registry/pseudonyms.ts'
 import { type ErrorDetails, ShoalError } from '../../../shared/errors.ts'
 import type { CallProgress } from '../../../shared/wire/answer-events.ts'
 import {

@@ -1,6 +1,6 @@
 import type { SealedTrx } from '../../kernel/store/store.ts'
-import type { RecordedRows, Recording } from '../registry/findings-sink.ts'
-import { readInParts } from '../registry/registry-rows.ts'
+import { readInParts } from '../entities/evidence-rows.ts'
+import type { RecordedRows, Recording } from '../entities/findings-sink.ts'
 import { discoveryScannerTable, type StoredScanner } from './discovery-scanner.table.ts'
 
 /** A module on a cell with one input. */

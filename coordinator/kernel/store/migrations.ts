@@ -19,6 +19,18 @@ import { conversationTables, conversationWorkers } from './conversation-migratio
 import { callCreations, idempotencyTable, jobTable, webhookTable } from './delivery-migrations.ts'
 import { commandDevices, deviceTables } from './device-migrations.ts'
 import type { EngineSchema } from './engine.ts'
+import {
+  registryDeltas,
+  registryEntities,
+  registryHolders,
+  registryKeyAlarms,
+  registryNewEntities,
+  registryPseudonyms,
+  registryReads,
+  registryRunParts,
+  registryScanners,
+  registryTables,
+} from './entity-migrations.ts'
 import { estopReportTable, estopTable } from './estop-migrations.ts'
 import {
   alertTable,
@@ -47,18 +59,6 @@ import {
   usageAnchorTable,
 } from './quota-migrations.ts'
 import { registerTable } from './register-migrations.ts'
-import {
-  registryDeltas,
-  registryEntities,
-  registryHolders,
-  registryKeyAlarms,
-  registryNewEntities,
-  registryPseudonyms,
-  registryReads,
-  registryRunParts,
-  registryScanners,
-  registryTables,
-} from './registry-migrations.ts'
 import { storeResponses } from './response-migrations.ts'
 import { scheduleTable } from './schedule-migrations.ts'
 import {

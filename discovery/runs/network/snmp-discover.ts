@@ -1,7 +1,7 @@
+import { findEnterpriseName } from '../../entities/vendors/enterprise-name.ts'
 import { listTargets } from '../../net/list-targets.ts'
 import { findPresentHosts } from '../../net/present-hosts.ts'
 import { runTogether } from '../../net/run-together.ts'
-import { findEnterpriseName } from '../../registry/vendors/enterprise-name.ts'
 import type { ScanRun } from '../../scan-run.ts'
 import { isInScope } from '../../scope.ts'
 import { enterpriseOf, readEngineId } from './snmp/engine-id.ts'

@@ -4,7 +4,7 @@ import { ShoalError } from '../../../../shared/errors.ts'
 import { UpstreamSource, UpstreamWarning } from '../../../../shared/wire/findings.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
-import type { DiscoveryViews } from '../../registry/open.ts'
+import type { DiscoveryViews } from '../../entities/open.ts'
 import type { CellResult, LookupResult } from '../module-result.ts'
 
 /** A cell in the answer of a scan. */

@@ -4,7 +4,7 @@ import { DISCOVERY_MODULES } from '../../../../discovery/modules.ts'
 import { CellRef } from '../../../fleet/cells/cell-field.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation, type Operation } from '../../../kernel/declaration/operation.ts'
-import type { DiscoveryViews } from '../../registry/open.ts'
+import type { DiscoveryViews } from '../../entities/open.ts'
 import { createAnswer, readLastResult, runModule } from './module-answer.ts'
 
 /** Time beside that of a run: to reach the cells, and to merge what they found. */

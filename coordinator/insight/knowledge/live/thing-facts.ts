@@ -1,6 +1,6 @@
 import type { Tenant } from '../../../access/people/tenants.ts'
 import type { Device } from '../../../devices/inventory/device.table.ts'
-import type { EntityView } from '../../../discovery/registry/registry-query.ts'
+import type { EntityView } from '../../../discovery/entities/entity-query.ts'
 import { createLayer, type GraphFacts, nodeId } from '../graph-model.ts'
 
 /** Devices with the cells that reach them and their kinds. */

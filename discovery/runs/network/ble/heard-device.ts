@@ -1,9 +1,9 @@
 import type * as z from 'zod'
-import type { BleRow } from '../../../modules/network/ble-scan.ts'
 import {
   findBluetoothCompany,
   findBluetoothService,
-} from '../../../registry/vendors/bluetooth-names.ts'
+} from '../../../entities/vendors/bluetooth-names.ts'
+import type { BleRow } from '../../../modules/network/ble-scan.ts'
 import type { Advertisement } from './ble-backend.ts'
 import { type BleAddressKind, classifyAddress } from './classify-address.ts'
 import { type BtHomeFacts, readBtHome } from './read-bthome.ts'

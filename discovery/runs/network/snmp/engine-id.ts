@@ -1,4 +1,4 @@
-import { findEnterpriseName } from '../../../registry/vendors/enterprise-name.ts'
+import { findEnterpriseName } from '../../../entities/vendors/enterprise-name.ts'
 
 /** Enterprise of a sysObjectID below 1.3.6.1.4.1. */
 export const enterpriseOf = (objectId: string | null): number | null => {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { DELTA_EVENT } from '../../../../discovery/registry/deltas.ts'
+import { DELTA_EVENT } from '../../../../discovery/entities/deltas.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'

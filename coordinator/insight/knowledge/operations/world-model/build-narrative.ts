@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { iso } from '../../../../../shared/time.ts'
-import type { RegistryViews } from '../../../../discovery/registry/open-registry.ts'
+import type { RegistryViews } from '../../../../discovery/entities/open-entities.ts'
 import type { Alert } from '../../../../fleet/alerts/alert.ts'
 import type { MonitorViews } from '../../../../fleet/alerts/open-monitor.ts'
 import type { AuditViews } from '../../../../kernel/audit/open.ts'

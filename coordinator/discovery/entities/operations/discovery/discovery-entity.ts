@@ -1,0 +1,24 @@
+import * as z from 'zod'
+import { ShoalError } from '../../../../../shared/errors.ts'
+import { defineOperation } from '../../../../kernel/declaration/operation.ts'
+import type { RegistryViews } from '../../open-entities.ts'
+import { EntityId, EntityView } from './entity-view.ts'
+
+export default defineOperation({
+  id: 'discovery-entity',
+  description:
+    'Show one entity with the source of each value; the id of a merged one finds it too.',
+  method: 'GET',
+  path: '/v1/discovery/entities/{entity_id}',
+  access: 'operator',
+  effect: 'read',
+  tool: false,
+  cli: { group: 'discover', verb: 'show' },
+  input: z.strictObject({ entity_id: EntityId }),
+  output: EntityView,
+  run: async ({ entity_id }, { registry }: RegistryViews) => {
+    const found = await registry.find(entity_id)
+    if (found === undefined) throw new ShoalError('not_found', `no entity ${entity_id}`)
+    return found
+  },
+})
