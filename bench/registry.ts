@@ -30,7 +30,7 @@ import {
   report,
   round,
 } from './measure.ts'
-import { fillRegistry } from './registry/fill.ts'
+import { fillEntities } from './registry/fill.ts'
 
 interface Case {
   what: string
@@ -118,7 +118,7 @@ const measureOn = async (
   const [things, changes] = [Number(flags.things), Number(flags.changes)]
   if (!(await isFilled(store))) {
     const beganMs = performance.now()
-    await fillRegistry(store, { things, changes, now: Date.now() })
+    await fillEntities(store, { things, changes, now: Date.now() })
     console.log(`filled in ${Math.round((performance.now() - beganMs) / 1000)} s`)
   }
   if (cluster) await administer(cluster.folder, 'vacuum analyze', 'bench')

@@ -12,7 +12,7 @@ import { openEstop } from './devices/estop/open.ts'
 import { openDevices } from './devices/inventory/open.ts'
 import { openSwarm } from './devices/swarm/open.ts'
 import { openDiscovery } from './discovery/entities/open.ts'
-import { openRegistry } from './discovery/entities/open-entities.ts'
+import { openEntities } from './discovery/entities/open-entities.ts'
 import { openMonitor } from './fleet/alerts/open-monitor.ts'
 import { openBroker } from './fleet/broker/open.ts'
 import { openInbox } from './fleet/broker/open-inbox.ts'
@@ -71,7 +71,7 @@ export const domains = [
   openTls,
   openSigningKeys,
   openEvents,
-  openRegistry,
+  openEntities,
   openAudit,
   openPeople,
   openKeys,

@@ -15,7 +15,7 @@ export interface LookupContext {
    */
   ask(request: UpstreamRequest): Promise<UpstreamAnswer>
   /** Searches what was discovered, by words; best match first. */
-  searchRegistry(query: string, limit: number): Promise<readonly RegistryHit[]>
+  searchEntities(query: string, limit: number): Promise<readonly RegistryHit[]>
   /** Resolver of the machine, or that of the configuration. */
   resolver: DnsResolver
   warn(code: UpstreamWarningCode, message: string, source?: string): void

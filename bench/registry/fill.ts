@@ -1,4 +1,4 @@
-import { RegistryRecorder } from '../../coordinator/discovery/entities/entity-recorder.ts'
+import { EntityRecorder } from '../../coordinator/discovery/entities/entity-recorder.ts'
 import { CellRates } from '../../coordinator/discovery/modules/cell-rates.ts'
 import type { Store } from '../../coordinator/kernel/store/store.ts'
 import type { Observation } from '../../discovery/entities/observation.ts'
@@ -7,13 +7,13 @@ import { DAY_MS } from '../../shared/time.ts'
 import { observe, observeChanges, REPORTS } from './things.ts'
 
 /** Records things three days ago and changes of them in the last hours, as findings are recorded. */
-export const fillRegistry = async (
+export const fillEntities = async (
   { ledger }: Pick<Store, 'ledger'>,
   { things, changes, now }: { things: number; changes: number; now: number },
 ): Promise<void> => {
   const clock = { now }
   const observations: Observation[] = []
-  const recorder = new RegistryRecorder({
+  const recorder = new EntityRecorder({
     ledger,
     events: { addWithin: async () => {} },
     observer: { canObserve: () => true, observe: () => observations } as never,

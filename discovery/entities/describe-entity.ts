@@ -6,7 +6,7 @@ import { type ResolvedFields, readValues, resolveFields } from './resolve-fields
 import { formatKey } from './trace.ts'
 import { vendorOfMac } from './vendors/vendor-of-mac.ts'
 
-/** What the registry knows of one thing. */
+/** Description of one entity: its fields, keys, type and risk. */
 export interface EntityDescription {
   fields: ResolvedFields
   /** Keys by which it is known again, without those that change. */

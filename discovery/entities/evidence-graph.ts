@@ -25,7 +25,7 @@ interface Regrouping {
 const MAX_COMPONENT = 512
 
 /**
- * Traces, what connects them, and the entities that follow. It holds the whole registry or the part
+ * Traces, what connects them, and the entities that follow. It holds all stored traces or the part
  * around some sightings: `listReach` names the keys and traces that a part needs.
  */
 export class EvidenceGraph {

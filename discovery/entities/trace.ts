@@ -17,7 +17,7 @@ export interface Trace {
   /** Names by which the host calls itself, the newest first; they change and are no keys. */
   hostnames: readonly string[]
   spans: readonly Span[]
-  /** First time that the registry recorded it, Unix milliseconds; it never changes. */
+  /** First time that the trace was recorded, Unix milliseconds; it never changes. */
   bornAt: number
   /** Cell that saw it first; empty for modules that run on the coordinator. */
   bornBy: string

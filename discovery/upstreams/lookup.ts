@@ -18,7 +18,7 @@ interface LookupParts {
   ask(request: UpstreamRequest, onStale: (error: UpstreamError) => void): Promise<UpstreamAnswer>
   settings: LookupSettings
   resolver: DnsResolver
-  searchRegistry: LookupContext['searchRegistry']
+  searchEntities: LookupContext['searchEntities']
   now: () => number
   signal: AbortSignal
 }
@@ -31,7 +31,7 @@ export const openLookup = ({
   ask,
   settings,
   resolver,
-  searchRegistry,
+  searchEntities,
   now,
   signal,
 }: LookupParts): OpenLookup => {
@@ -48,7 +48,7 @@ export const openLookup = ({
     now,
     settings,
     resolver,
-    searchRegistry,
+    searchEntities,
     warn,
     ask: async request => {
       const { name } = request.source

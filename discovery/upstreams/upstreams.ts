@@ -53,9 +53,9 @@ export class Upstreams {
   }
 
   /** Opens the context of one run, with the lists that its answer shows. */
-  openLookup(signal: AbortSignal, searchRegistry: LookupContext['searchRegistry']): OpenLookup {
+  openLookup(signal: AbortSignal, searchEntities: LookupContext['searchEntities']): OpenLookup {
     return openLookup({
-      searchRegistry,
+      searchEntities,
       ask: (request, onStale) => this.ask(request, signal, onStale),
       settings: this.settings,
       resolver: this.#parts.resolver,

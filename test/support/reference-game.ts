@@ -166,7 +166,7 @@ export const openReferenceGame = async (t: Test, plant = (_devices: Devices): vo
     reached: 0,
   }
 
-  /** Sends a birth of every cell through the inbox, and waits until the registry has settled. */
+  /** Sends a birth of every cell through the inbox, and waits until the stored devices have settled. */
   const announce = async (announced: readonly Announced[], expected: readonly Expected[]) => {
     for (const [at, { name, cellId, link }] of cells.entries()) {
       const own = announced.filter(({ cell }) => cell === at)
@@ -182,7 +182,7 @@ export const openReferenceGame = async (t: Test, plant = (_devices: Devices): vo
     }
     const wanted = JSON.stringify(expected.map(({ id, cells: on }) => [id, on]).sort())
     let found = ''
-    await waitUntil('the registry has the devices', () => {
+    await waitUntil('the devices are stored', () => {
       const listed = scene.devices
         .list()
         .map(({ id, cellId, alsoOn }) => [
@@ -192,7 +192,7 @@ export const openReferenceGame = async (t: Test, plant = (_devices: Devices): vo
       found = JSON.stringify(listed.sort())
       return found === wanted
     }).catch(() => {
-      throw new Error(`the registry has ${found}, expected ${wanted}`)
+      throw new Error(`${found} are stored, expected ${wanted}`)
     })
     // of hardware that two cells announce under two names, the name of its cell counts
     return expected.map(one => ({ ...one, name: scene.devices.get(one.id)?.facts.name ?? '' }))

@@ -16,7 +16,7 @@ export interface UpstreamTestOptions extends Partial<Omit<Parts, 'readSettings'>
   answers?: Record<string, SourceAnswer>
   settings?: Partial<UpstreamSettings>
   /** What was discovered before. */
-  searchRegistry?: LookupContext['searchRegistry']
+  searchEntities?: LookupContext['searchEntities']
   /** Options and keys of sources, beside their addresses. */
   sources?: Record<string, SourceSettings>
 }
@@ -93,7 +93,7 @@ export const runLookup = async <Data = Record<string, unknown>>(
   const { upstreams, server, outcomes } = await openTestUpstreams(t, options)
   const { context, sources, warnings } = upstreams.openLookup(
     new AbortController().signal,
-    options.searchRegistry ?? (async () => []),
+    options.searchEntities ?? (async () => []),
   )
   const data = module.data.parse(await run(module.input.parse(input), context)) as Data
   return { data, sources, warnings, server, outcomes }

@@ -17,7 +17,7 @@ import { eventOf } from './judge-device.ts'
 
 interface DevicesParts {
   ledger: Ledger
-  registry: Pick<DeviceInventory, 'get' | 'list' | 'listByCell'>
+  inventory: Pick<DeviceInventory, 'get' | 'list' | 'listByCell'>
   states: Pick<DeviceStates, 'read'>
   fleet: Pick<Fleet, 'cell'>
   events: Pick<Events, 'addWithin'>
@@ -36,37 +36,37 @@ export class Devices {
   }
 
   get(id: string): Device | undefined {
-    return this.#parts.registry.get(id)
+    return this.#parts.inventory.get(id)
   }
 
   /** Finds the device that is to be changed; see `findDevice`. */
   find(reference: string): Device {
-    return findDevice(this.#parts.registry.list(), reference)
+    return findDevice(this.#parts.inventory.list(), reference)
   }
 
   /** Finds every device that is to be brought to rest; see `findEveryDevice`. */
   findEvery(reference: string): [Device, ...Device[]] {
-    return findEveryDevice(this.#parts.registry.list(), reference)
+    return findEveryDevice(this.#parts.inventory.list(), reference)
   }
 
   /** The same, or none; see `matchEveryDevice`. */
   matchEvery(reference: string): Device[] {
-    return matchEveryDevice(this.#parts.registry.list(), reference)
+    return matchEveryDevice(this.#parts.inventory.list(), reference)
   }
 
   /** Finds the device that is to be read; see `findReadDevice`. */
   findToRead(reference: string): Device {
-    return findReadDevice(this.#parts.registry.list(), reference)
+    return findReadDevice(this.#parts.inventory.list(), reference)
   }
 
   /** Every device that a cell announces, by name. */
   list(): Device[] {
-    return this.#parts.registry.list().sort((a, b) => compareByName(nameOf(a), nameOf(b)))
+    return this.#parts.inventory.list().sort((a, b) => compareByName(nameOf(a), nameOf(b)))
   }
 
   /** Devices that a cell announces, also those that belong to another cell. */
   listByCell(cellId: string): Device[] {
-    return this.#parts.registry.listByCell(cellId)
+    return this.#parts.inventory.listByCell(cellId)
   }
 
   /** Profile of a device; undefined until its cell has announced itself to this coordinator. */

@@ -13,18 +13,18 @@ import { listClaims } from './list-claims.ts'
 interface FollowParts {
   fleetListeners: Pick<FleetListeners, 'births' | 'removals'>
   publishedPresence: Pick<PublishedPresence, 'changes'>
-  registry: Pick<DeviceInventory, 'listByCell'>
+  inventory: Pick<DeviceInventory, 'listByCell'>
   recorder: Pick<DeviceRecorder, 'note'>
   states: Pick<DeviceStates, 'keep' | 'forget'>
 }
 
 /** Records the devices of cells that announce themselves, change presence or are removed. */
 export const followCells = (parts: FollowParts): void => {
-  const { fleetListeners, publishedPresence, registry, recorder, states } = parts
-  const hasDevices = (cellId: string): boolean => registry.listByCell(cellId).length > 0
+  const { fleetListeners, publishedPresence, inventory, recorder, states } = parts
+  const hasDevices = (cellId: string): boolean => inventory.listByCell(cellId).length > 0
   fleetListeners.births.add(cell => {
     states.keep(cell.id, listAnnounced(cell))
-    if (!isAsStored(cell, registry)) recorder.note(cell.id, 'birth')
+    if (!isAsStored(cell, inventory)) recorder.note(cell.id, 'birth')
   })
   fleetListeners.removals.add(cellId => {
     states.forget(cellId)
@@ -42,10 +42,10 @@ export const listAnnounced = ({ announce }: Pick<Cell, 'announce'>): ReadonlySet
 /** True when the store has exactly what the cell announces: then its birth writes nothing. */
 const isAsStored = (
   { id, announce }: Cell,
-  registry: Pick<DeviceInventory, 'listByCell'>,
+  inventory: Pick<DeviceInventory, 'listByCell'>,
 ): boolean => {
   const claims = listClaims(id, announce ?? {}, 0)
-  const stored = registry.listByCell(id)
+  const stored = inventory.listByCell(id)
   return (
     stored.length === claims.size &&
     stored.every(device => {

@@ -6,7 +6,7 @@ import type { DeviceInventory } from './device-inventory.ts'
 
 interface Parts {
   cells: Iterable<Pick<Cell, 'id' | 'presence' | 'announce'>>
-  registry: Pick<DeviceInventory, 'get'>
+  inventory: Pick<DeviceInventory, 'get'>
   /** Devices that the newest birth of a cell was refused. */
   refused: ReadonlyMap<string, readonly RefusedDevice[]>
 }
@@ -17,12 +17,12 @@ const MAX_NAMED = 5
 /** Findings about connected cells that announce what is not a device of theirs. */
 export const observeRefused = function* ({
   cells,
-  registry,
+  inventory,
   refused,
 }: Parts): Generator<Observation> {
   for (const cell of cells) {
     if (!isPresent(cell.presence)) continue
-    const all = [...(refused.get(cell.id) ?? []), ...listForeign(cell, registry)]
+    const all = [...(refused.get(cell.id) ?? []), ...listForeign(cell, inventory)]
     if (all.length === 0) continue
     const named = all.slice(0, MAX_NAMED).map(({ name, reason }) => `${name}: ${reason}`)
     const more = all.length > named.length ? `; and ${all.length - named.length} more` : ''
@@ -36,13 +36,13 @@ export const observeRefused = function* ({
   }
 }
 
-/** Devices that the cell announces and that the registry has for others only. */
+/** Devices that the cell announces and that the inventory has for others only. */
 const listForeign = (
   { id: cellId, announce }: Pick<Cell, 'id' | 'announce'>,
-  registry: Parts['registry'],
+  inventory: Parts['inventory'],
 ): RefusedDevice[] =>
   (announce?.devices ?? []).flatMap(({ device_id, name }) => {
-    const known = registry.get(device_id)
+    const known = inventory.get(device_id)
     if (known === undefined || known.cellId === cellId || known.alsoOn.includes(cellId)) return []
     return [
       { name: JSON.stringify(name), reason: `its id ${device_id} was made by ${known.cellId}` },

@@ -52,33 +52,33 @@ export const openDevices = async (
 ): Promise<{ devices: Devices; deviceReceiver: DeviceReceiver; views: DeviceViews }> => {
   const { store, fleet, schedules, leaderWork, now } = parts
   const { ledger } = store
-  const registry = new DeviceInventory(ledger, parts.logger)
-  await registry.read()
+  const inventory = new DeviceInventory(ledger, parts.logger)
+  await inventory.read()
   const states = new DeviceStates(parts.budgets.deviceStates)
-  const { recorder, look, noteMisjudged } = openRecorder(parts, registry)
-  followCells({ ...parts, registry, recorder, states })
+  const { recorder, look, noteMisjudged } = openRecorder(parts, inventory)
+  followCells({ ...parts, inventory, recorder, states })
   schedules.every('devices.retry', RETRY_SECONDS, () => recorder.retry())
-  leaderWork.every('devices.presence', COMPARE_SECONDS, () => noteMisjudged(registry.list()))
+  leaderWork.every('devices.presence', COMPARE_SECONDS, () => noteMisjudged(inventory.list()))
   leaderWork.every('devices.prune', PRUNE_SECONDS, fenced =>
     fenced.sealed.write(trx => deleteGoneDevices(trx, now() - KEEP_GONE_MS)),
   )
-  const devices = new Devices({ ...parts, ledger, registry, states, look })
+  const devices = new Devices({ ...parts, ledger, inventory, states, look })
   const deviceSeries = openDeviceSeries({ ...parts, devices })
   const onStates: DeviceReceiver['onStates'] = (cellId, received, clockAheadMs) => {
     const announced = listAnnounced(fleet.cell(cellId) ?? { announce: undefined })
     states.put(cellId, received, { clockAheadMs, announced })
   }
-  const onRefused = openRefused(parts, registry)
+  const onRefused = openRefused(parts, inventory)
   return { devices, deviceReceiver: { onStates, onRefused }, views: { devices, deviceSeries } }
 }
 
 /** Remembers the refused devices of each cell, which an alert shows while the cell is connected. */
 const openRefused = (
   { alertSources, fleet, fleetListeners, logger }: DeviceDomainParts,
-  registry: DeviceInventory,
+  inventory: DeviceInventory,
 ): DeviceReceiver['onRefused'] => {
   const refused = new Map<string, readonly RefusedDevice[]>()
-  alertSources.add(() => observeRefused({ cells: fleet.cells(), registry, refused }))
+  alertSources.add(() => observeRefused({ cells: fleet.cells(), inventory, refused }))
   fleetListeners.removals.add(cellId => refused.delete(cellId))
   return (cellId, devices) => {
     if (devices.length === 0) return void refused.delete(cellId)
@@ -88,8 +88,8 @@ const openRefused = (
   }
 }
 
-/** The registry follows what this coordinator records, and what others do. */
-const openRecorder = (parts: DeviceDomainParts, registry: DeviceInventory) => {
+/** the inventory follows what this coordinator records, and what others do. */
+const openRecorder = (parts: DeviceDomainParts, inventory: DeviceInventory) => {
   const { store, fleet, publishedPresence, stack, logger } = parts
   const noteMisjudged = async (devices: readonly Device[]): Promise<void> => {
     const quarantined = await readQuarantined(store.ledger.read)
@@ -99,7 +99,7 @@ const openRecorder = (parts: DeviceDomainParts, registry: DeviceInventory) => {
   const changes = followChanges({
     subscribe: listener => store.revisions.onChange('devices', listener),
     // the presence of a cell may have changed before its devices were known here
-    read: async () => noteMisjudged(await registry.read()),
+    read: async () => noteMisjudged(await inventory.read()),
     onFailure: error => logger.warn({ err: error }, 'devices were not read'),
   })
   stack.defer(() => changes.close())

@@ -30,7 +30,7 @@ interface PinView {
 const MAX_PINS = 2000
 
 /** Decisions of operators about entities. They beat all evidence and can be taken back. */
-export class RegistryAdmin {
+export class EntityAdmin {
   readonly #parts: ErasureParts
 
   constructor(parts: ErasureParts) {

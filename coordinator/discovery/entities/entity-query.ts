@@ -30,7 +30,7 @@ export type EntityView = ReturnType<typeof viewOf>
 const PART_ROWS = 50
 
 /** Entities of the fleet's surroundings as they are stored, the newest sighting first. */
-export class RegistryQuery {
+export class EntityQuery {
   readonly #read: Kysely<LedgerTables>
   readonly #now: () => number
 

@@ -56,7 +56,7 @@ const AT_ONCE = 256
  * Records what modules found. A part of a run counts as stored with its last observations, so one
  * that was interrupted is recorded again as a whole.
  */
-export class RegistryRecorder implements FindingsSink {
+export class EntityRecorder implements FindingsSink {
   readonly #parts: RecorderParts
 
   constructor(parts: RecorderParts) {

@@ -6,8 +6,8 @@ import type { Publish } from './entity-recorder.ts'
 import { refreshEntities } from './entity-rows.ts'
 import { deleteTraces, readTracesOf } from './evidence-rows.ts'
 
-/** Bounds of what the registry keeps. */
-export interface RegistryLimits {
+/** Bounds of the stored entities, traces and deltas. */
+export interface EntityLimits {
   /** Most entities; those of the cell in whose share most count go. */
   maxEntities: number
   /** Time for which a trace is kept that nobody sees any more. */
@@ -20,7 +20,7 @@ export interface RegistryLimits {
 
 interface UpkeepParts {
   publish: Publish
-  limits: RegistryLimits
+  limits: EntityLimits
   now: number
 }
 
@@ -34,8 +34,8 @@ interface Upkeep {
   excess: { holder: string; entities: number } | undefined
 }
 
-/** Deletes expired and surplus rows of the registry, a part of them per call. */
-export const tidyRegistry = async (
+/** Deletes expired and surplus rows of discovery, a part of them per call. */
+export const tidyEntities = async (
   ledger: Pick<Ledger, 'sealed'>,
   parts: UpkeepParts,
 ): Promise<Upkeep> =>

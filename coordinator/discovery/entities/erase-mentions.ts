@@ -128,7 +128,7 @@ export const eraseFromOthers = async (
 }
 
 /**
- * Fields that the registry fills itself. Their words may equal the serial number of an erased entity,
+ * Fields that the coordinator fills itself. Their words may equal the serial number of an erased entity,
  * such as `unknown` and `none`. Keys belong to the other entity too.
  */
 const OWN_FIELDS: ReadonlySet<string> = new Set([

@@ -2,7 +2,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import type { EntityFilter } from './entity-page.ts'
-import type { RegistryQuery } from './entity-query.ts'
+import type { EntityQuery } from './entity-query.ts'
 import { EXPORTS, type ExportFormatName } from './export-formats.ts'
 
 export interface ExportRequest {
@@ -13,7 +13,7 @@ export interface ExportRequest {
 }
 
 interface ExportParts {
-  registry: Pick<RegistryQuery, 'readParts'>
+  entityQuery: Pick<EntityQuery, 'readParts'>
   budgets: Pick<Budgets, 'heldAnswers'>
   now: () => number
 }
@@ -28,7 +28,7 @@ const RETRY_SECONDS = 30
  * once. Throws `rate_limited` when the key holds too many unread answers.
  */
 export async function* exportEntities(
-  { registry, budgets, now }: ExportParts,
+  { entityQuery, budgets, now }: ExportParts,
   { format, filter, keyId }: ExportRequest,
 ): AsyncGenerator<string> {
   const { begin, format: formatEntity, between, end } = EXPORTS[format]
@@ -40,7 +40,7 @@ export async function* exportEntities(
   try {
     let text = begin(now())
     let count = 0
-    for await (const { entities, bytes } of registry.readParts(filter)) {
+    for await (const { entities, bytes } of entityQuery.readParts(filter)) {
       const more = Math.max(0, 2 * bytes - HELD_BYTES)
       share.force(more)
       for (const entity of entities)

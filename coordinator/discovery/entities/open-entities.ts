@@ -13,15 +13,15 @@ import { CellRates } from '../modules/cell-rates.ts'
 import { ModuleObserver } from '../modules/module-observer.ts'
 import { ModuleResults } from '../modules/module-results.ts'
 import { DELTA_EVENT } from './deltas.ts'
-import { RegistryAdmin } from './entity-admin.ts'
-import { RegistryQuery } from './entity-query.ts'
-import { RegistryRecorder } from './entity-recorder.ts'
-import { type RegistryLimits, tidyRegistry } from './entity-upkeep.ts'
+import { EntityAdmin } from './entity-admin.ts'
+import { EntityQuery } from './entity-query.ts'
+import { EntityRecorder } from './entity-recorder.ts'
+import { type EntityLimits, tidyEntities } from './entity-upkeep.ts'
 import { type ExportRequest, exportEntities } from './export-entities.ts'
 import type { FindingsSink } from './findings-sink.ts'
 import { searchEntities } from './search-entities.ts'
 
-interface RegistryParts extends Pick<Base, 'now' | 'logger'>, Pick<OpenLeader, 'leaderWork'> {
+interface EntityParts extends Pick<Base, 'now' | 'logger'>, Pick<OpenLeader, 'leaderWork'> {
   store: Pick<Store, 'ledger' | 'records'>
   events: Pick<Events, 'addWithin' | 'reload' | 'subscribe'>
   secrets: Pick<Secrets, 'ensure'>
@@ -29,9 +29,9 @@ interface RegistryParts extends Pick<Base, 'now' | 'logger'>, Pick<OpenLeader, '
   metrics: { discovery: { countCut(): void; countExcess(entities: number): void } }
 }
 
-export interface RegistryViews {
-  registry: Pick<
-    RegistryQuery,
+export interface EntityViews {
+  entityQuery: Pick<
+    EntityQuery,
     | 'page'
     | 'find'
     | 'deltas'
@@ -41,21 +41,18 @@ export interface RegistryViews {
     | 'listKeyAlarms'
     | 'listScanners'
   >
-  registryExport: (request: ExportRequest) => AsyncGenerator<string>
-  registryAdmin: Pick<
-    RegistryAdmin,
-    'merge' | 'split' | 'unpin' | 'setValues' | 'erase' | 'listPins'
-  >
+  exportEntities: (request: ExportRequest) => AsyncGenerator<string>
+  entityAdmin: Pick<EntityAdmin, 'merge' | 'split' | 'unpin' | 'setValues' | 'erase' | 'listPins'>
 }
 
-interface OpenRegistry {
+interface OpenEntities {
   findingsSink: FindingsSink
   pseudonyms: Pseudonyms
-  searchRegistry: LookupContext['searchRegistry']
-  views: RegistryViews
+  searchEntities: LookupContext['searchEntities']
+  views: EntityViews
 }
 
-const LIMITS: RegistryLimits = {
+const LIMITS: EntityLimits = {
   maxEntities: 200_000,
   keepTracesMs: 30 * DAY_MS,
   keepDeltasMs: 90 * DAY_MS,
@@ -67,8 +64,8 @@ const TIDY_SECONDS = 300
 /** Most parts that are deleted at once; the next turn goes on. */
 const MAX_PARTS = 400
 
-/** The registry of things that modules found, with its history. */
-export const openRegistry = async ({
+/** Entities that modules found, with their history. */
+export const openEntities = async ({
   store: { ledger, records },
   events,
   secrets,
@@ -77,15 +74,15 @@ export const openRegistry = async ({
   metrics,
   now,
   logger,
-}: RegistryParts): Promise<OpenRegistry> => {
+}: EntityParts): Promise<OpenEntities> => {
   const pseudonyms = await openPseudonyms(secrets)
   const observer = new ModuleObserver(ALL_MODULES, pseudonyms)
   const rates = new CellRates(SIGHTINGS_PER_MINUTE)
-  const recorder = new RegistryRecorder({
+  const recorder = new EntityRecorder({
     ...{ ledger, events, observer, rates, pseudonyms, metrics, now },
   })
   const { publish } = recorder
-  const registryAdmin = new RegistryAdmin({
+  const entityAdmin = new EntityAdmin({
     ledger,
     records,
     results: new ModuleResults(records),
@@ -99,22 +96,26 @@ export const openRegistry = async ({
   leaderWork.every('discovery.tidy', TIDY_SECONDS, async () => {
     const removed = new Map<string, number>()
     for (let part = 0; part < MAX_PARTS; part++) {
-      const { isDone, excess } = await tidyRegistry(ledger, { publish, limits: LIMITS, now: now() })
+      const { isDone, excess } = await tidyEntities(ledger, { publish, limits: LIMITS, now: now() })
       if (isDone) break
       if (excess === undefined) continue
       removed.set(excess.holder, (removed.get(excess.holder) ?? 0) + excess.entities)
       metrics.discovery.countExcess(excess.entities)
     }
     for (const [cell, entities] of removed)
-      logger.warn({ cell, entities }, 'the registry is full; entities of one cell were removed')
+      logger.warn({ cell, entities }, 'too many entities; those of one cell were removed')
   })
-  const registry = new RegistryQuery(ledger.read, now)
-  const searchRegistry: OpenRegistry['searchRegistry'] = (query, limit) =>
-    searchEntities(registry, query, limit)
-  const registryExport = (request: ExportRequest) =>
-    exportEntities({ registry, budgets, now }, request)
-  const views = { registry, registryExport, registryAdmin }
-  return { findingsSink: recorder, pseudonyms, searchRegistry, views }
+  const entityQuery = new EntityQuery(ledger.read, now)
+  return {
+    findingsSink: recorder,
+    pseudonyms,
+    searchEntities: (query, limit) => searchEntities(entityQuery, query, limit),
+    views: {
+      entityQuery,
+      entityAdmin,
+      exportEntities: request => exportEntities({ entityQuery, budgets, now }, request),
+    },
+  }
 }
 
 /** Events in memory are read again when any coordinator has erased an entity from the stored ones. */

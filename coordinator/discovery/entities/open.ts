@@ -37,7 +37,7 @@ interface DiscoveryDomainParts
   pseudonyms: Pseudonyms
   metrics: FindingsInboxParts['metrics']
   findingsSink?: FindingsSink
-  searchRegistry?: LookupContext['searchRegistry']
+  searchEntities?: LookupContext['searchEntities']
 }
 
 const FORGET_SECONDS = 3600
@@ -49,7 +49,7 @@ export const openDiscovery = (
   parts: DiscoveryDomainParts,
 ): { findingsReceiver: FindingsReceiver; views: DiscoveryViews } => {
   const { store, fleetListeners, leaderWork, lookupClient, findingsSink: sink, stack } = parts
-  const { searchRegistry = async () => [], now, logger } = parts
+  const { searchEntities = async () => [], now, logger } = parts
   const results = new ModuleResults(store.records)
   leaderWork.every('discovery.forget', FORGET_SECONDS, () => results.forgetBefore(now() - KEEP_MS))
   const uses = new AutoRunUses(now)
@@ -60,7 +60,7 @@ export const openDiscovery = (
     })
   })
   const moduleRuns = new ModuleRuns({ ...parts, results, sink })
-  const lookups = new Lookups({ ...parts, searchRegistry, client: lookupClient, results, sink })
+  const lookups = new Lookups({ ...parts, searchEntities, client: lookupClient, results, sink })
   scheduleLookups({ ...parts, lookups })
   const inbox = stack.use(
     new FindingsInbox({ ...parts, modules: ALL_MODULES, results, sink, uses }),

@@ -1,18 +1,18 @@
 import type { LookupContext } from '../../../discovery/lookup-run.ts'
 import { readFacts } from './entity-facts.ts'
-import type { RegistryQuery } from './entity-query.ts'
+import type { EntityQuery } from './entity-query.ts'
 import { listQueryWords } from './entity-words.ts'
 
 const MAX_HITS = 100
 
 /** Entities that have all words of a query; those with the words in their name first. */
 export const searchEntities = async (
-  registry: Pick<RegistryQuery, 'page'>,
+  entityQuery: Pick<EntityQuery, 'page'>,
   query: string,
   limit: number,
-): ReturnType<LookupContext['searchRegistry']> => {
+): ReturnType<LookupContext['searchEntities']> => {
   const words = listQueryWords(query)
-  const { entities } = await registry.page({ text: query, limit: Math.min(limit, MAX_HITS) })
+  const { entities } = await entityQuery.page({ text: query, limit: Math.min(limit, MAX_HITS) })
   return entities
     .map(entity => {
       const name = entity.name ?? entity.entity_id

@@ -18,7 +18,7 @@ import { SharedRuns } from './shared-runs.ts'
 interface LookupsParts {
   client: Pick<Upstreams, 'openLookup'>
   /** Searches what was discovered. */
-  searchRegistry: LookupContext['searchRegistry']
+  searchEntities: LookupContext['searchEntities']
   budgets: Pick<Budgets, 'moduleRuns'>
   results: Pick<ModuleResults, 'keep'>
   sink: FindingsSink | undefined
@@ -83,10 +83,10 @@ export class Lookups {
   }
 
   async #ask(module: Lookup, input: object, signal: AbortSignal): Promise<LookupResult> {
-    const { client, searchRegistry, now, load = loadRun<LookupRun> } = this.#parts
+    const { client, searchEntities, now, load = loadRun<LookupRun> } = this.#parts
     const run = await load(module)
     if (run === undefined) throw new ShoalError('not_found', `${module.id} has no program here`)
-    const { context, sources, warnings } = client.openLookup(signal, searchRegistry)
+    const { context, sources, warnings } = client.openLookup(signal, searchEntities)
     const found = await run(input as never, context)
     const data = module.data.parse(found)
     return { data, sources, warnings, takenAt: now() }

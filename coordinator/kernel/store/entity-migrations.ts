@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 
 /* Things that discovery found, and how they change. */
 
-export const registryTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
+export const entityTables = async ({ schema }: Kysely<unknown>): Promise<void> => {
   let traces = schema
     .createTable('discovery_traces')
     .addColumn('id', 'text', column => column.primaryKey().notNull())
@@ -42,7 +42,7 @@ export const registryTables = async ({ schema }: Kysely<unknown>): Promise<void>
   await schema.createIndex('discovery_links_b').on('discovery_links').column('b').execute()
 }
 
-export const registryEntities = async ({ schema }: Kysely<unknown>): Promise<void> => {
+export const entityPages = async ({ schema }: Kysely<unknown>): Promise<void> => {
   let entities = schema
     .createTable('discovery_entities')
     .addColumn('id', 'text', column => column.primaryKey().notNull())
@@ -65,7 +65,7 @@ export const registryEntities = async ({ schema }: Kysely<unknown>): Promise<voi
   await pins.addColumn('at', 'bigint', column => column.notNull()).execute()
 }
 
-export const registryDeltas = async ({ schema }: Kysely<unknown>): Promise<void> => {
+export const entityDeltas = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .createTable('discovery_deltas')
     .addColumn('seq', 'bigint', column => column.primaryKey().notNull())
@@ -83,7 +83,7 @@ export const registryDeltas = async ({ schema }: Kysely<unknown>): Promise<void>
 }
 
 /** Parts that are stored, so that a message that arrives again is recognised. */
-export const registryRunParts = async ({ schema }: Kysely<unknown>): Promise<void> => {
+export const entityRunParts = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .alterTable('discovery_scanners')
     .addColumn('newest_run_id', 'text', column => column.notNull().defaultTo(''))
@@ -96,7 +96,7 @@ export const registryRunParts = async ({ schema }: Kysely<unknown>): Promise<voi
 }
 
 /** Cells in whose share entities count. */
-export const registryHolders = async ({ schema }: Kysely<unknown>): Promise<void> => {
+export const entityHolders = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .alterTable('discovery_traces')
     .addColumn('born_by', 'text', column => column.notNull().defaultTo(''))
@@ -116,7 +116,7 @@ export const registryHolders = async ({ schema }: Kysely<unknown>): Promise<void
     .execute()
 }
 
-export const registryScanners = async ({ schema }: Kysely<unknown>): Promise<void> => {
+export const entityScanners = async ({ schema }: Kysely<unknown>): Promise<void> => {
   let scanners = schema
     .createTable('discovery_scanners')
     .addColumn('id', 'text', column => column.primaryKey().notNull())
@@ -159,10 +159,10 @@ const UNKEYED = [
 ] as const
 
 /**
- * Empties the registry: ids and addresses without a key cannot be made anonymous afterwards, because
+ * Deletes all discovered entities: ids and addresses without a key cannot be made anonymous afterwards, because
  * the id of a trace follows from its keys. Scans find the things again.
  */
-export const registryPseudonyms = async (db: Kysely<unknown>): Promise<void> => {
+export const entityPseudonyms = async (db: Kysely<unknown>): Promise<void> => {
   const existing = new Set((await db.introspection.getTables()).map(({ name }) => name))
   for (const table of UNKEYED.filter(each => existing.has(each)))
     await sql`delete from ${sql.table(table)}`.execute(db)
@@ -174,7 +174,7 @@ export const registryPseudonyms = async (db: Kysely<unknown>): Promise<void> => 
 }
 
 /** Keys that several carry, a row for each trace that does. */
-export const registryKeyAlarms = async ({ schema }: Kysely<unknown>): Promise<void> => {
+export const entityKeyAlarms = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .createTable('discovery_key_alarms')
     .addColumn('key', 'text', column => column.notNull())
@@ -191,7 +191,7 @@ export const registryKeyAlarms = async ({ schema }: Kysely<unknown>): Promise<vo
 }
 
 /** Indexes of pages and of the deltas of a period, and what entities are found by. */
-export const registryReads = async ({ schema }: Kysely<unknown>): Promise<void> => {
+export const entityReads = async ({ schema }: Kysely<unknown>): Promise<void> => {
   for (const column of ['last_at', 'type', 'risk_level'])
     await schema.dropIndex(`discovery_entities_${column}`).execute()
   const filters = [[], ['type'], ['risk_level'], ['type', 'risk_level'], ['is_present']]
@@ -235,7 +235,7 @@ export const registryReads = async ({ schema }: Kysely<unknown>): Promise<void> 
 }
 
 /** Index of the entities that are judged again after their first day; stored ones are judged once. */
-export const registryNewEntities = async ({ schema }: Kysely<unknown>): Promise<void> => {
+export const entityFirstSeen = async ({ schema }: Kysely<unknown>): Promise<void> => {
   await schema
     .alterTable('discovery_entities')
     .addColumn('is_new', 'bigint', column => column.notNull().defaultTo(1))

@@ -5,7 +5,7 @@ export interface DiscoveryMetrics {
   countRun(module: string, status: RunStatus): void
   /** A message with findings of a scheduled run was handled. */
   countMessage(outcome: MessageOutcome): void
-  /** Entities were removed because the registry holds too many. */
+  /** Counts entities that were removed because too many were stored. */
   countExcess(entities: number): void
   /** A sighting was recorded without comparing it, because too much evidence belongs to it. */
   countCut(): void

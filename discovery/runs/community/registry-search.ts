@@ -53,7 +53,7 @@ const search = async (
   query: string,
   context: LookupContext,
 ): Promise<RegistryHit[]> => {
-  if (origin === 'local') return [...(await context.searchRegistry(query, PAGE))]
+  if (origin === 'local') return [...(await context.searchEntities(query, PAGE))]
   if (origin === 'mcp') return searchServers(query, context)
   if (origin === 'npm') {
     const path = '/-/v1/search'

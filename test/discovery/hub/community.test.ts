@@ -91,7 +91,7 @@ t.test('registries are searched together, the best match first', async t => {
     {
       answers,
       sources,
-      searchRegistry: async () => [local],
+      searchEntities: async () => [local],
     },
   )
   t.strictSame(

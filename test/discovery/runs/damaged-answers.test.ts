@@ -72,7 +72,7 @@ const createContext = (
         throw new UpstreamError('dns', 'not_reached', 'it is not part of this test')
       },
     },
-    searchRegistry: async () => [],
+    searchEntities: async () => [],
     settings: {
       hasKey: () => true,
       hasOwnUrl: () => true,

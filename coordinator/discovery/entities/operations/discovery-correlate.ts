@@ -3,7 +3,7 @@ import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { RUN_DISCOVERY } from '../../../kernel/declaration/to-load.ts'
 import type { EntityView } from '../entity-query.ts'
-import type { RegistryViews } from '../open-entities.ts'
+import type { EntityViews } from '../open-entities.ts'
 import { KeyAlarm } from './discovery/entity-view.ts'
 
 /** Entities that are compared: those with the newest sightings. */
@@ -48,14 +48,14 @@ export default defineSkill({
       ),
   }),
   toLoad: RUN_DISCOVERY,
-  run: async (_input, { registry }: RegistryViews) => {
-    const { entities } = await registry.page({ limit: MOST })
+  run: async (_input, { entityQuery }: EntityViews) => {
+    const { entities } = await entityQuery.page({ limit: MOST })
     return {
       data_state: dataState(entities.length),
       compared: entities.length,
       confirmed: listConfirmed(entities).slice(0, MAX_SHOWN),
       conflicts: entities.flatMap(listConflicts).slice(0, MAX_SHOWN),
-      key_alarms: await registry.listKeyAlarms(MAX_SHOWN),
+      key_alarms: await entityQuery.listKeyAlarms(MAX_SHOWN),
       candidates: listCandidates(entities).slice(0, MAX_SHOWN),
     }
   },

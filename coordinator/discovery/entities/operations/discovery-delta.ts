@@ -3,7 +3,7 @@ import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { RUN_DISCOVERY } from '../../../kernel/declaration/to-load.ts'
-import type { RegistryViews } from '../open-entities.ts'
+import type { EntityViews } from '../open-entities.ts'
 import { DeltaView, deltaViewOf } from './discovery/entity-view.ts'
 
 /** Deltas of one answer; `discovery-changes` has pages. */
@@ -28,12 +28,12 @@ export default defineSkill({
     deltas: z.array(DeltaView).describe('The first 500.'),
   }),
   toLoad: RUN_DISCOVERY,
-  run: async ({ hours }, { registry, now }: Context & RegistryViews) => {
+  run: async ({ hours }, { entityQuery, now }: Context & EntityViews) => {
     const since = now() - hours * 3_600_000
-    const deltas = await registry.deltas({ since, limit: MOST })
+    const deltas = await entityQuery.deltas({ since, limit: MOST })
     return {
       data_state: dataState(deltas.length),
-      counts: await registry.countDeltas(since),
+      counts: await entityQuery.countDeltas(since),
       deltas: deltas.map(deltaViewOf),
     }
   },

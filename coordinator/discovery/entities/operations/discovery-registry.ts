@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { RUN_DISCOVERY } from '../../../kernel/declaration/to-load.ts'
-import type { RegistryViews } from '../open-entities.ts'
+import type { EntityViews } from '../open-entities.ts'
 import { ENTITY_FILTER, EntityView } from './discovery/entity-view.ts'
 
 const PRESET = 50
@@ -21,8 +21,8 @@ export default defineSkill({
   examples: [{ risk_level: 'high', limit: 20 }],
   output: z.object({ data_state: DataState, entities: z.array(EntityView) }),
   toLoad: RUN_DISCOVERY,
-  run: async ({ limit = PRESET, ...filter }, { registry }: RegistryViews) => {
-    const { entities } = await registry.page({ ...filter, limit })
+  run: async ({ limit = PRESET, ...filter }, { entityQuery }: EntityViews) => {
+    const { entities } = await entityQuery.page({ ...filter, limit })
     return { data_state: dataState(entities.length), entities }
   },
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import type { DiscoveryViews } from '../open.ts'
-import type { RegistryViews } from '../open-entities.ts'
+import type { EntityViews } from '../open-entities.ts'
 import { DiscoveryState, readDiscoveryState } from './discovery/discovery-state.ts'
 
 export default defineSkill({
@@ -15,5 +15,5 @@ export default defineSkill({
   input: z.strictObject({}),
   examples: [{}],
   output: DiscoveryState,
-  run: (_input, context: DiscoveryViews & RegistryViews) => readDiscoveryState(context),
+  run: (_input, context: DiscoveryViews & EntityViews) => readDiscoveryState(context),
 })

@@ -7,7 +7,7 @@ import type { Tenant } from '../../../access/people/tenants.ts'
 import type { Flows } from '../../../agents/flows/flows.ts'
 import { listAgentRoles } from '../../../agents/sessions/roles.ts'
 import type { Devices } from '../../../devices/inventory/devices.ts'
-import type { EntityView, RegistryQuery } from '../../../discovery/entities/entity-query.ts'
+import type { EntityQuery, EntityView } from '../../../discovery/entities/entity-query.ts'
 import type { Alert } from '../../../fleet/alerts/alert.ts'
 import type { Fleet } from '../../../fleet/cells/fleet.ts'
 import type { Router } from '../../../fleet/routing/router.ts'
@@ -32,7 +32,7 @@ export interface LiveViews {
   routing: { router: Pick<Router, 'tenantOf'> }
   catalogue: Catalogue
   devices: Pick<Devices, 'list'>
-  registry: Pick<RegistryQuery, 'page'>
+  entityQuery: Pick<EntityQuery, 'page'>
   gates: Pick<GateKeeper, 'definitions' | 'list'>
   policies: Pick<Policies, 'current'>
   monitor: { alerts: () => Alert[] }
@@ -76,7 +76,7 @@ export const createLiveFacts = ({ views, tiers, callable }: LiveSources) => {
       { states: ['pending', 'approved'], limit: MOST_REQUESTS },
       { tenantId },
     )
-    const entities = await readEntities(views.registry, pause)
+    const entities = await readEntities(views.entityQuery, pause)
     const runs = await views.flows.openRuns(tenantId)
     const flowRecords = await readOwnRecords(registers, flowRegister, tenantId)
     const serviceRecords = await readOwnRecords(registers, serviceRegister, tenantId)
@@ -135,14 +135,14 @@ const readOwnRecords = async <R extends Register>(
 }
 
 const readEntities = async (
-  registry: LiveViews['registry'],
+  entityQuery: LiveViews['entityQuery'],
   pause: Pause,
 ): Promise<EntityView[]> => {
   const all: EntityView[] = []
   let after: string | undefined
   do {
     await pause()
-    const { entities, next } = await registry.page({ limit: ENTITY_PAGE, after })
+    const { entities, next } = await entityQuery.page({ limit: ENTITY_PAGE, after })
     all.push(...entities)
     after = next ?? undefined
   } while (after !== undefined && all.length < MOST_ENTITIES)

@@ -4,7 +4,7 @@ import type { GateViews } from '../../../access/gates/open.ts'
 import type { PeopleViews } from '../../../access/people/open.ts'
 import type { CallViews } from '../../../calls/invoke/call-views.ts'
 import type { DeviceViews } from '../../../devices/inventory/open.ts'
-import type { RegistryViews } from '../../../discovery/entities/open-entities.ts'
+import type { EntityViews } from '../../../discovery/entities/open-entities.ts'
 import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
 import type { FleetViews } from '../../../fleet/cells/open.ts'
 import type { ReplicaViews } from '../../../fleet/cells/replica-states.ts'
@@ -77,7 +77,7 @@ export default defineSkill({
       MonitorViews &
       PeopleViews &
       QueueViews &
-      RegistryViews &
+      EntityViews &
       ReplicaViews &
       VitalViews,
   ) => {

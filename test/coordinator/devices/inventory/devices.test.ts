@@ -36,8 +36,8 @@ const openReplica = async (t: Test, place: StorePlace, name: string) => {
   const store = await openStore(place, { pollMilliseconds: 0 })
   const source = `/shoal/${name}`
   const events = await EventLog.open({ store, source, kept: 100, logger: silent, now: Date.now })
-  const registry = new DeviceInventory(store.ledger, silent)
-  await registry.read()
+  const inventory = new DeviceInventory(store.ledger, silent)
+  await inventory.read()
   const births = new Map<string, Announce>()
   const recorder = new DeviceRecorder({
     ledger: store.ledger,
@@ -75,8 +75,8 @@ const openReplica = async (t: Test, place: StorePlace, name: string) => {
       return rows.map(({ details_json }) => JSON.parse(details_json ?? '{}'))
     },
     find: async (id: string) => {
-      await registry.read()
-      return registry.get(id)
+      await inventory.read()
+      return inventory.get(id)
     },
     listEvents: async () => {
       await events.catchUp()
@@ -377,7 +377,7 @@ t.test(
     const known = { cellId: 'victim', alsoOn: [] } as unknown as Device
     const [alert] = observeRefused({
       cells: [{ id: cell, presence: 'ready', announce: announceDevices([drone]) }],
-      registry: { get: () => known },
+      inventory: { get: () => known },
       refused: new Map([[cell, heard.refused as RefusedDevice[]]]),
     })
     t.match(alert, { rule: 'device_refused', cellId: cell, message: /"rover-1" .*and 3 more$/ })

@@ -3,13 +3,13 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
 import { DELTA_EVENT } from '../../../../coordinator/discovery/entities/deltas.ts'
-import { RegistryAdmin } from '../../../../coordinator/discovery/entities/entity-admin.ts'
+import { EntityAdmin } from '../../../../coordinator/discovery/entities/entity-admin.ts'
 import { listSources } from '../../../../coordinator/discovery/entities/entity-index.ts'
-import { RegistryQuery } from '../../../../coordinator/discovery/entities/entity-query.ts'
-import { RegistryRecorder } from '../../../../coordinator/discovery/entities/entity-recorder.ts'
+import { EntityQuery } from '../../../../coordinator/discovery/entities/entity-query.ts'
+import { EntityRecorder } from '../../../../coordinator/discovery/entities/entity-recorder.ts'
 import {
-  type RegistryLimits,
-  tidyRegistry,
+  type EntityLimits,
+  tidyEntities,
 } from '../../../../coordinator/discovery/entities/entity-upkeep.ts'
 import { listEntityWords } from '../../../../coordinator/discovery/entities/entity-words.ts'
 import { readTracesOf } from '../../../../coordinator/discovery/entities/evidence-rows.ts'
@@ -34,7 +34,7 @@ import { BY, temporaryFolder, temporaryStore } from '../../kernel/store/temporar
 const DAY_MS = 86_400_000
 /** Sequences of random steps. */
 const RUNS = Number(process.env.SHOAL_FUZZ_ROUNDS ?? 3)
-const LIMITS: RegistryLimits = {
+const LIMITS: EntityLimits = {
   maxEntities: 100,
   keepTracesMs: 30 * DAY_MS,
   keepDeltasMs: 90 * DAY_MS,
@@ -69,7 +69,7 @@ const openScene = async (t: Test, coordinators = 1) => {
   const now = (): number => clock.now
   const openOne = async (limit = 10_000, bounds?: EvidenceBounds) => {
     const { ledger, records } = await temporaryStore(t, folder)
-    const recorder = new RegistryRecorder({
+    const recorder = new EntityRecorder({
       ledger,
       events: { addWithin: async (_trx, drafts) => void events.push(...drafts) },
       observer,
@@ -80,7 +80,7 @@ const openScene = async (t: Test, coordinators = 1) => {
       now,
     })
     const { publish } = recorder
-    const admin = new RegistryAdmin({
+    const admin = new EntityAdmin({
       ledger,
       records,
       results: new ModuleResults(records),
@@ -90,9 +90,9 @@ const openScene = async (t: Test, coordinators = 1) => {
       pseudonyms: TEST_PSEUDONYMS,
       now,
     })
-    const tidy = (limits: Partial<RegistryLimits> = {}) =>
-      tidyRegistry(ledger, { publish, limits: { ...LIMITS, ...limits }, now: clock.now })
-    return { ledger, recorder, admin, tidy, query: new RegistryQuery(ledger.read, now) }
+    const tidy = (limits: Partial<EntityLimits> = {}) =>
+      tidyEntities(ledger, { publish, limits: { ...LIMITS, ...limits }, now: clock.now })
+    return { ledger, recorder, admin, tidy, query: new EntityQuery(ledger.read, now) }
   }
   const all = await Promise.all(Array.from({ length: coordinators }, () => openOne()))
   const [first] = all
@@ -494,7 +494,7 @@ t.test('a cell that reports too much is told to wait', async t => {
   await record('b')
 })
 
-t.test('a module about no things leaves nothing in the registry', async t => {
+t.test('a module about no things leaves no entities', async t => {
   const { run, query } = await openScene(t)
   await run([host(1)], 'weather-forecast')
   t.strictSame(await query.listScanners(5), [])
@@ -612,7 +612,7 @@ t.test('what a later version has stored is read and recorded beside', async t =>
   t.match(first, { kind: 'moved', name: null, other_id: null })
 })
 
-t.test('an erasure leaves what the registry itself says of other entities', async t => {
+t.test('an erasure leaves what the coordinator itself says of other entities', async t => {
   const { run, query, admin } = await openScene(t)
   for (const serial of ['Unknown', 'Low', 'network-map']) {
     await run([host(1, { serial }), host(2)])

@@ -45,7 +45,7 @@ const budget = new Budget<'key' | 'cell'>({ total: 2 ** 20, per: { key: 2 ** 19,
 const open = (format: ExportFormatName, entities: readonly EntityView[] = [ENTITY, BARE]) =>
   exportEntities(
     {
-      registry: {
+      entityQuery: {
         async *readParts() {
           for (const entity of entities) yield { entities: [entity], bytes: 200_000 }
         },

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import * as z from 'zod'
-import { RegistryQuery } from '../../../../coordinator/discovery/entities/entity-query.ts'
-import { RegistryRecorder } from '../../../../coordinator/discovery/entities/entity-recorder.ts'
+import { EntityQuery } from '../../../../coordinator/discovery/entities/entity-query.ts'
+import { EntityRecorder } from '../../../../coordinator/discovery/entities/entity-recorder.ts'
 import { FindingsInbox } from '../../../../coordinator/discovery/entities/findings-inbox.ts'
 import { AutoRunUses } from '../../../../coordinator/discovery/modules/auto-run-uses.ts'
 import { CellRates } from '../../../../coordinator/discovery/modules/cell-rates.ts'
@@ -60,7 +60,7 @@ const openCoordinator = async (t: Test) => {
     },
   } as Ledger['sealed']
   const metrics = { discovery: createDiscoveryMetrics() }
-  const sink = new RegistryRecorder({
+  const sink = new EntityRecorder({
     ledger: { sealed },
     events: { addWithin: async () => {} },
     observer: new ModuleObserver([hosts], TEST_PSEUDONYMS),
@@ -94,7 +94,7 @@ const openCoordinator = async (t: Test) => {
     faults,
     budgets,
     uses,
-    query: new RegistryQuery(store.ledger.read, Date.now),
+    query: new EntityQuery(store.ledger.read, Date.now),
     countMessages: (outcome: string): number =>
       messages?.read().find(({ labels }) => labels.outcome === outcome)?.value ?? 0,
   }

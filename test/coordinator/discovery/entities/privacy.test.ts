@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { EXPORT_FORMATS } from '../../../../coordinator/discovery/entities/export-formats.ts'
 import { FindingsInbox } from '../../../../coordinator/discovery/entities/findings-inbox.ts'
-import { openRegistry } from '../../../../coordinator/discovery/entities/open-entities.ts'
+import { openEntities } from '../../../../coordinator/discovery/entities/open-entities.ts'
 import { AutoRunUses } from '../../../../coordinator/discovery/modules/auto-run-uses.ts'
 import { ModuleResults } from '../../../../coordinator/discovery/modules/module-results.ts'
 import { Budgets } from '../../../../coordinator/kernel/budgets/budgets.ts'
@@ -55,7 +55,7 @@ const rowsOfRun = (minute: number) => ({
   ],
 })
 
-/** A store with the registry and the receiver of findings, without anything else. */
+/** A store with the entities and the receiver of findings, without anything else. */
 const openScene = async (t: Test) => {
   const folder = await temporaryFolder(t)
   const store = await testStore(folder)
@@ -68,7 +68,7 @@ const openScene = async (t: Test) => {
   const leaderWork = { every: () => {} }
   const budgets = new Budgets(config().limits)
   const metrics = { discovery: createDiscoveryMetrics() }
-  const opened = await openRegistry({
+  const opened = await openEntities({
     ...{ store, events, secrets, leaderWork, budgets, metrics, now, logger },
   } as never)
   const results = new ModuleResults(store.records)
@@ -103,19 +103,19 @@ const readFiles = async (folder: string): Promise<Map<string, string>> => {
 
 t.test('a run leaves no personal MAC address in store, logs or exports', async t => {
   const { folder, store, events, opened, results, inbox, send, logs } = await openScene(t)
-  const { registry } = opened.views
+  const { entityQuery } = opened.views
   for (let run = 0; run < 3; run++)
     for (const [module, rows] of Object.entries(rowsOfRun(run))) await send(module, rows, `r${run}`)
   await inbox[Symbol.asyncDispose]()
-  const { entities } = await registry.page({ limit: 50 })
+  const { entities } = await entityQuery.page({ limit: 50 })
   const shown: string[] = []
   for (const format of EXPORT_FORMATS)
-    for await (const text of opened.views.registryExport({ format, filter: {}, keyId: undefined }))
+    for await (const text of opened.views.exportEntities({ format, filter: {}, keyId: undefined }))
       shown.push(text)
   const kept = await Promise.all(
     Object.keys(rowsOfRun(0)).map(module => results.readLast(module, undefined)),
   )
-  const read = JSON.stringify([await registry.deltas({ limit: 500 }), events.read(0), kept])
+  const read = JSON.stringify([await entityQuery.deltas({ limit: 500 }), events.read(0), kept])
   await t.test('what is read', async t => {
     t.notMatch(read, patternOf(PERSONAL))
     t.notMatch(shown.join('\n'), patternOf(PERSONAL))
@@ -145,7 +145,7 @@ const patternOf = (macs: readonly string[]): RegExp =>
 
 t.test('an erasure reads what lookups of the coordinator have stored', async t => {
   const { store, opened, results, inbox, events, send } = await openScene(t)
-  const { registry, registryAdmin } = opened.views
+  const { entityQuery, entityAdmin } = opened.views
   await send('network-map', [mapRow({ address: '10.0.0.77', mac: PHONE })], 'r1')
   const server = {
     ...{ id: '42', kind: 'server', name: 'cell-1', status: 'running', region: null },
@@ -165,10 +165,10 @@ t.test('an erasure reads what lookups of the coordinator have stored', async t =
     ...{ cellId: '', rows: [{ data }], takenAt: 1, elapsedMs: 1, reason: null },
     notes: { warnings: [], sources: [] },
   } as never)
-  const { entities } = await registry.page({ limit: 9 })
+  const { entities } = await entityQuery.page({ limit: 9 })
   const id = entities[0]?.entity_id ?? ''
-  await registryAdmin.erase(id, BY)
-  t.equal(await registry.find(id), undefined)
+  await entityAdmin.erase(id, BY)
+  t.equal(await entityQuery.find(id), undefined)
   t.ok(await results.readLast('cloud-discover', ''), 'a result without the device stays')
   await inbox[Symbol.asyncDispose]()
   await events.close()
@@ -177,7 +177,7 @@ t.test('an erasure reads what lookups of the coordinator have stored', async t =
 
 t.test('an erased device is in no table, event, pin or file', async t => {
   const { folder, store, events, opened, results, inbox, send } = await openScene(t)
-  const { registry, registryAdmin } = opened.views
+  const { entityQuery, entityAdmin } = opened.views
   const hash = opened.pseudonyms.hashMac(PHONE)
   const phone = { address: '10.0.0.77', mac: PHONE }
   const laptop = { address: '10.0.0.78', mac: TABLET }
@@ -194,18 +194,18 @@ t.test('an erased device is in no table, event, pin or file', async t => {
   const tv = { instance: `tv of ${PHONE}`, host: 'tv.local', macs: ['3c:52:82:00:00:02'] }
   await send('mdns-scan', [mdnsRow({ ...tv, addresses: ['10.0.0.79'] })], 'tv')
   const find = async (mac: string): Promise<string> => {
-    const { entities } = await registry.page({ limit: 50 })
+    const { entities } = await entityQuery.page({ limit: 50 })
     const found = entities.find(({ fields }) =>
       (fields.mac_addresses as { value: string[] } | undefined)?.value.includes(mac),
     )
     return found?.entity_id ?? ''
   }
   const id = await find(hash)
-  await registryAdmin.setValues(id, { name: 'the phone of anna' }, 'person_a')
-  await registryAdmin.merge(id, await find(opened.pseudonyms.hashMac(TABLET)), 'person_a')
+  await entityAdmin.setValues(id, { name: 'the phone of anna' }, 'person_a')
+  await entityAdmin.merge(id, await find(opened.pseudonyms.hashMac(TABLET)), 'person_a')
   const merged = await find(hash)
-  await registryAdmin.erase(merged, BY)
-  t.equal(await registry.find(merged), undefined)
+  await entityAdmin.erase(merged, BY)
+  t.equal(await entityQuery.find(merged), undefined)
   t.ok(await find(SWITCH), 'others stay')
   await send('network-map', [mapRow(phone), mapRow(laptop)], 'r19')
   t.notOk(await find(hash), 'a part that was stored before and comes again brings nothing back')
@@ -216,7 +216,7 @@ t.test('an erased device is in no table, event, pin or file', async t => {
   const kept = ['network-map', 'mdns-scan', 'snmp-discover'].map(id =>
     results.readLast(id, undefined),
   )
-  const [pins, deltas] = [await registryAdmin.listPins(9), await registry.deltas({ limit: 999 })]
+  const [pins, deltas] = [await entityAdmin.listPins(9), await entityQuery.deltas({ limit: 999 })]
   const read = JSON.stringify([await Promise.all(kept), words, pins, deltas, events.read(0)])
   for (const text of erased) t.notMatch(read, text)
   t.notOk(deltas.some(({ other_id }) => other_id === merged || other_id === id))
@@ -277,7 +277,7 @@ t.test('the secret decides what a hash is, and all coordinators have the same', 
       leaderWork: { every: () => {} },
       now: Date.now,
     }
-    hashes.push((await openRegistry(parts as never)).pseudonyms.hashMac(PHONE))
+    hashes.push((await openEntities(parts as never)).pseudonyms.hashMac(PHONE))
   }
   t.equal(hashes[0], hashes[1])
 })

@@ -12,12 +12,12 @@ import { shoal } from '../../../support/shoal-program.ts'
 /** Exports of a test: what each was asked for, and the parts that were read of it. */
 const asked: ExportRequest[] = []
 let source: () => AsyncGenerator<string> = async function* () {}
-const registryExport: Views['registryExport'] = request => {
+const exportEntities: Views['exportEntities'] = request => {
   asked.push(request)
   return source()
 }
 
-const app = await appWith({ views: views({ registryExport }) })
+const app = await appWith({ views: views({ exportEntities }) })
 await app.listen({ port: 0, host: '127.0.0.1' })
 t.teardown(() => app.close())
 const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { findCursorRow, pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
-import type { RegistryViews } from '../../open-entities.ts'
+import type { EntityViews } from '../../open-entities.ts'
 import { DeltaView, deltaViewOf } from './entity-view.ts'
 
 export default defineOperation({
@@ -23,8 +23,8 @@ export default defineOperation({
     deltas: z.array(DeltaView),
     next: z.int().nullable().describe('Value of `after` for the next page; null at the end.'),
   }),
-  run: async ({ hours, after, limit }, { registry, now }: Context & RegistryViews) => {
-    const deltas = await registry.deltas({ since: now() - hours * 3_600_000, after, limit })
+  run: async ({ hours, after, limit }, { entityQuery, now }: Context & EntityViews) => {
+    const deltas = await entityQuery.deltas({ since: now() - hours * 3_600_000, after, limit })
     return { deltas: deltas.map(deltaViewOf), next: findCursorRow(deltas, limit)?.seq ?? null }
   },
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import type { DiscoveryViews } from '../../open.ts'
-import type { RegistryViews } from '../../open-entities.ts'
+import type { EntityViews } from '../../open-entities.ts'
 import { DiscoveryState, readDiscoveryState } from './discovery-state.ts'
 
 const Counts = z.record(z.string(), z.int())
@@ -27,15 +27,15 @@ export default defineOperation({
       z.object({ cell_id: z.string(), module: z.string(), runs: z.int(), at: z.iso.datetime() }),
     ),
   }),
-  run: async ({ hours }, context: Context & DiscoveryViews & RegistryViews) => {
-    const { registry, now } = context
+  run: async ({ hours }, context: Context & DiscoveryViews & EntityViews) => {
+    const { entityQuery, now } = context
     const end = Math.ceil(now() / HOUR_MS) * HOUR_MS
-    const scanners = await registry.listScanners(100)
+    const scanners = await entityQuery.listScanners(100)
     return {
       state: await readDiscoveryState(context),
-      device_types: await registry.countBy('type'),
-      risk_levels: await registry.countBy('risk_level'),
-      series: await registry.countByHour(end - hours * HOUR_MS, end),
+      device_types: await entityQuery.countBy('type'),
+      risk_levels: await entityQuery.countBy('risk_level'),
+      series: await entityQuery.countByHour(end - hours * HOUR_MS, end),
       scanners: scanners.map(({ cellId, module, runs, at }) => ({
         cell_id: cellId,
         module,

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { DataState, dataState } from '../../../../kernel/declaration/data-state.ts'
 import { NextCursor, pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
-import type { RegistryViews } from '../../open-entities.ts'
+import type { EntityViews } from '../../open-entities.ts'
 import { ENTITY_FILTER, EntityView } from './entity-view.ts'
 
 export default defineOperation({
@@ -33,8 +33,8 @@ export default defineOperation({
     limit: pageLimit(),
   }),
   output: z.object({ data_state: DataState, entities: z.array(EntityView), next: NextCursor }),
-  run: async ({ present, ...filter }, { registry }: RegistryViews) => {
-    const { entities, next } = await registry.page({ ...filter, is_present: present })
+  run: async ({ present, ...filter }, { entityQuery }: EntityViews) => {
+    const { entities, next } = await entityQuery.page({ ...filter, is_present: present })
     return { data_state: dataState(entities.length), entities, next }
   },
 })

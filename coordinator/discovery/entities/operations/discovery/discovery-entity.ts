@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
-import type { RegistryViews } from '../../open-entities.ts'
+import type { EntityViews } from '../../open-entities.ts'
 import { EntityId, EntityView } from './entity-view.ts'
 
 export default defineOperation({
@@ -16,8 +16,8 @@ export default defineOperation({
   cli: { group: 'discover', verb: 'show' },
   input: z.strictObject({ entity_id: EntityId }),
   output: EntityView,
-  run: async ({ entity_id }, { registry }: RegistryViews) => {
-    const found = await registry.find(entity_id)
+  run: async ({ entity_id }, { entityQuery }: EntityViews) => {
+    const found = await entityQuery.find(entity_id)
     if (found === undefined) throw new ShoalError('not_found', `no entity ${entity_id}`)
     return found
   },

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { EXPORT_FORMATS, EXPORTS } from '../../export-formats.ts'
-import type { RegistryViews } from '../../open-entities.ts'
+import type { EntityViews } from '../../open-entities.ts'
 import { ENTITY_FILTER } from './entity-view.ts'
 
 export default defineOperation({
@@ -23,10 +23,10 @@ export default defineOperation({
   sendsText: EXPORT_FORMATS.map(format => EXPORTS[format].mediaType.split(';', 1)[0] ?? ''),
   run: async (
     { format, ...filter },
-    { registryExport, key, tell, signal }: Context & RegistryViews,
+    { exportEntities, key, tell, signal }: Context & EntityViews,
   ) => {
     const event = EXPORTS[format].mediaType
-    for await (const data of registryExport({ format, filter, keyId: key?.id })) {
+    for await (const data of exportEntities({ format, filter, keyId: key?.id })) {
       await tell?.({ event, data })
       signal.throwIfAborted()
     }

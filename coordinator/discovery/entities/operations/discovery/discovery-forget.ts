@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
-import type { RegistryViews } from '../../open-entities.ts'
+import type { EntityViews } from '../../open-entities.ts'
 import { EntityId } from './entity-view.ts'
 
 export default defineOperation({
@@ -16,8 +16,8 @@ export default defineOperation({
   cli: { group: 'discover', verb: 'forget' },
   input: z.strictObject({ entity_id: EntityId }),
   output: z.object({ entity_id: z.string() }),
-  run: async ({ entity_id }, { registryAdmin, actor }: Context & RegistryViews) => {
-    await registryAdmin.erase(entity_id, actor)
+  run: async ({ entity_id }, { entityAdmin, actor }: Context & EntityViews) => {
+    await entityAdmin.erase(entity_id, actor)
     return { entity_id }
   },
 })

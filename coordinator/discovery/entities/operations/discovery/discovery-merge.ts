@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
-import type { RegistryViews } from '../../open-entities.ts'
+import type { EntityViews } from '../../open-entities.ts'
 import { EntityId } from './entity-view.ts'
 import { PinMade } from './pin-view.ts'
 
@@ -18,9 +18,9 @@ export default defineOperation({
   input: z.strictObject({ entity_id: EntityId, other: EntityId }),
   examples: [{ other: 'ent_0c06ea628a9fa16aca5b82cb' }],
   output: PinMade,
-  run: async ({ entity_id, other }, { registryAdmin, actor }: Context & RegistryViews) => {
+  run: async ({ entity_id, other }, { entityAdmin, actor }: Context & EntityViews) => {
     if (other === entity_id)
       throw new ShoalError('invalid_request', 'name two entities', { param: 'other' })
-    return { pin_id: await registryAdmin.merge(entity_id, other, actor.actor) }
+    return { pin_id: await entityAdmin.merge(entity_id, other, actor.actor) }
   },
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
-import type { RegistryViews } from '../../open-entities.ts'
+import type { EntityViews } from '../../open-entities.ts'
 import { EntityId } from './entity-view.ts'
 import { PinMade } from './pin-view.ts'
 
@@ -27,11 +27,11 @@ export default defineOperation({
   }),
   examples: [{ name: 'printer in the hall' }],
   output: PinMade,
-  run: async ({ entity_id, ...values }, { registryAdmin, actor }: Context & RegistryViews) => {
+  run: async ({ entity_id, ...values }, { entityAdmin, actor }: Context & EntityViews) => {
     if (Object.keys(values).length === 0)
       throw new ShoalError('invalid_request', 'name at least one value, such as name', {
         param: 'name',
       })
-    return { pin_id: await registryAdmin.setValues(entity_id, values, actor.actor) }
+    return { pin_id: await entityAdmin.setValues(entity_id, values, actor.actor) }
   },
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { pageLimit } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
-import type { RegistryViews } from '../../open-entities.ts'
+import type { EntityViews } from '../../open-entities.ts'
 
 export default defineOperation({
   id: 'discovery-pins',
@@ -25,7 +25,7 @@ export default defineOperation({
       }),
     ),
   }),
-  run: async ({ limit }, { registryAdmin }: RegistryViews) => ({
-    pins: await registryAdmin.listPins(limit),
+  run: async ({ limit }, { entityAdmin }: EntityViews) => ({
+    pins: await entityAdmin.listPins(limit),
   }),
 })

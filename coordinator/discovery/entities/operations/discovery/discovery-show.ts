@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import type { DiscoveryViews } from '../../open.ts'
-import type { RegistryViews } from '../../open-entities.ts'
+import type { EntityViews } from '../../open-entities.ts'
 import { DiscoveryState, readDiscoveryState } from './discovery-state.ts'
 
 export default defineOperation({
@@ -15,5 +15,5 @@ export default defineOperation({
   cli: { group: 'discover', verb: 'status' },
   input: z.strictObject({}),
   output: DiscoveryState,
-  run: (_input, context: DiscoveryViews & RegistryViews) => readDiscoveryState(context),
+  run: (_input, context: DiscoveryViews & EntityViews) => readDiscoveryState(context),
 })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
-import type { RegistryViews } from '../../open-entities.ts'
+import type { EntityViews } from '../../open-entities.ts'
 import { EntityId } from './entity-view.ts'
 import { PinMade } from './pin-view.ts'
 
@@ -24,7 +24,7 @@ export default defineOperation({
   }),
   examples: [{ keys: ['mac=b8:27:eb:00:00:01'] }],
   output: PinMade,
-  run: async ({ entity_id, keys }, { registryAdmin, actor }: Context & RegistryViews) => ({
-    pin_id: await registryAdmin.split(entity_id, keys, actor.actor),
+  run: async ({ entity_id, keys }, { entityAdmin, actor }: Context & EntityViews) => ({
+    pin_id: await entityAdmin.split(entity_id, keys, actor.actor),
   }),
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { isScan } from '../../../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../../../discovery/modules.ts'
 import type { DiscoveryViews } from '../../open.ts'
-import type { RegistryViews } from '../../open-entities.ts'
+import type { EntityViews } from '../../open-entities.ts'
 
 /** State of discovery for every caller: counts, and nothing about single things. */
 export const DiscoveryState = z.object({
@@ -24,13 +24,13 @@ export const DiscoveryState = z.object({
 })
 
 export const readDiscoveryState = async ({
-  registry,
+  entityQuery,
   autoRunUses,
-}: Pick<DiscoveryViews, 'autoRunUses'> & Pick<RegistryViews, 'registry'>): Promise<
+}: Pick<DiscoveryViews, 'autoRunUses'> & Pick<EntityViews, 'entityQuery'>): Promise<
   z.input<typeof DiscoveryState>
 > => {
-  const counts = await registry.countBy('is_present')
-  const [newest] = await registry.listScanners(1)
+  const counts = await entityQuery.countBy('is_present')
+  const [newest] = await entityQuery.listScanners(1)
   const scans = DISCOVERY_MODULES.filter(isScan).length
   const present = counts['1'] ?? 0
   const { cells, cellsAtLimit, findings, activeSeconds } = autoRunUses.summarise()

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
-import type { RegistryViews } from '../../open-entities.ts'
+import type { EntityViews } from '../../open-entities.ts'
 import { PinId, PinMade } from './pin-view.ts'
 
 export default defineOperation({
@@ -14,8 +14,8 @@ export default defineOperation({
   cli: { group: 'discover', verb: 'unpin' },
   input: z.strictObject({ pin_id: PinId }),
   output: PinMade,
-  run: async ({ pin_id }, { registryAdmin }: RegistryViews) => {
-    await registryAdmin.unpin(pin_id)
+  run: async ({ pin_id }, { entityAdmin }: EntityViews) => {
+    await entityAdmin.unpin(pin_id)
     return { pin_id }
   },
 })

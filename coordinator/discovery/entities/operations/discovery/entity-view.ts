@@ -52,7 +52,7 @@ export const EntityView = z.object({
     .describe('Values by name, each with its source, time, confidence and conflicting values.'),
 })
 
-/** Filters of the registry. */
+/** Filters of a list of entities. */
 export const ENTITY_FILTER = {
   source: z.string().max(64).exactOptional().describe('Module that saw it: `mdns-scan`.'),
   device_type: z

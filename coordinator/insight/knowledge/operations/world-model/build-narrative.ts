@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { iso } from '../../../../../shared/time.ts'
-import type { RegistryViews } from '../../../../discovery/entities/open-entities.ts'
+import type { EntityViews } from '../../../../discovery/entities/open-entities.ts'
 import type { Alert } from '../../../../fleet/alerts/alert.ts'
 import type { MonitorViews } from '../../../../fleet/alerts/open-monitor.ts'
 import type { AuditViews } from '../../../../kernel/audit/open.ts'
@@ -17,13 +17,13 @@ const SHOWN = 100
  * alerts, and changes of the inventory. Every event has the id under which its source keeps it.
  */
 export const buildNarrative = async (
-  context: Context & AuditViews & MonitorViews & RegistryViews,
+  context: Context & AuditViews & MonitorViews & EntityViews,
 ): Promise<z.input<typeof Narrative>> => {
-  const { audit, monitor, registry } = context
+  const { audit, monitor, entityQuery } = context
   const from = context.now() - SPAN_MS
   const filter = { from, order: 'newest', limit: SHOWN + 1 } as const
   const rows = await audit.query(filter, scopeOf(context))
-  const { total, deltas } = await readNewestDeltas(registry, from)
+  const { total, deltas } = await readNewestDeltas(entityQuery, from)
   const events: Event[] = [
     ...rows.map(({ seq, at, actor, action, subject, outcome }) => ({
       event_id: `audit:${seq}`,
@@ -43,12 +43,12 @@ export const buildNarrative = async (
 }
 
 /** Deltas are read from the oldest on: those before the newest ones are skipped by their number. */
-const readNewestDeltas = async (registry: RegistryViews['registry'], since: number) => {
-  const counts = await registry.countDeltas(since)
+const readNewestDeltas = async (entityQuery: EntityViews['entityQuery'], since: number) => {
+  const counts = await entityQuery.countDeltas(since)
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
-  const [first] = await registry.deltas({ since, limit: 1 })
+  const [first] = await entityQuery.deltas({ since, limit: 1 })
   const after = (first?.seq ?? 1) - 1 + Math.max(0, total - SHOWN)
-  return { total, deltas: await registry.deltas({ since, after, limit: SHOWN }) }
+  return { total, deltas: await entityQuery.deltas({ since, after, limit: SHOWN }) }
 }
 
 const eventsOf = (alert: Alert, from: number): Event[] => {
