@@ -1,6 +1,9 @@
 import type { Transaction } from 'kysely'
+import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
+import type { RowOf } from '../../kernel/store/define-table.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
@@ -77,21 +80,38 @@ const rowAt = (trx: Transaction<LedgerTables>, scope: StoredConfig['scope'], nam
     .where('name', '=', name)
     .executeTakeFirst()
 
-/** Documents changed after a version, all by default, by scope and name. */
-export const readConfigs = async (
-  { read }: Ledger,
-  after = 0,
-): Promise<Map<string, ConfigDocument>> => {
-  const rows = await read.selectFrom('configs').selectAll().where('version', '>', after).execute()
-  return new Map(
-    rows.map(configTable.read).map(each => [configKeyOf(each.scope, each.name), documentOf(each)]),
-  )
+/**
+ * Document whose content cannot be read; the word of its scope may be one of a newer version, and its
+ * version is 0 when it is damaged too.
+ */
+export type UnreadableConfig = Omit<ConfigDocument, 'document' | 'changedAt'> & {
+  document?: undefined
 }
 
-/** Documents of cells by cell; a cell without one is absent. */
+/** Documents changed after a version, also those that cannot be read. */
+export const readConfigs = async (
+  { read }: Ledger,
+  after: number,
+  logger: Pick<Logger, 'warn'>,
+): Promise<(ConfigDocument | UnreadableConfig)[]> => {
+  const rows = await read.selectFrom('configs').selectAll().where('version', '>', after).execute()
+  return rows.map(row => {
+    const [config] = readEach([row], configTable.read, logger)
+    const { scope, name, version } = row
+    return config === undefined
+      ? { scope, name, version: Number.isSafeInteger(version) ? version : 0 }
+      : documentOf(config)
+  })
+}
+
+/**
+ * Documents of cells by cell; a cell without one is absent. Throws for one that cannot be read, unless
+ * `read` leaves it out.
+ */
 export const readCellConfigs = async (
   db: Ledger['read'],
   cellIds: readonly string[],
+  read = (rows: readonly RowOf<typeof configTable>[]) => rows.map(configTable.read),
 ): Promise<Map<string, ConfigDocument>> => {
   if (cellIds.length === 0) return new Map()
   const rows = await db
@@ -100,7 +120,7 @@ export const readCellConfigs = async (
     .where('scope', '=', 'cell')
     .where('name', 'in', cellIds)
     .execute()
-  return new Map(rows.map(configTable.read).map(each => [each.name, documentOf(each)]))
+  return new Map(read(rows).map(each => [each.name, documentOf(each)]))
 }
 
 export const configKeyOf = (scope: StoredConfig['scope'], name: string): string =>

@@ -2,13 +2,15 @@ import * as z from 'zod'
 import { integer, json, oneOf, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 
+export const CONFIG_SCOPES = ['cell', 'tag', 'fleet'] as const
+
 /**
  * Configuration of cells: one row per cell id (scope `cell`), per tag (scope `tag`), and one for all
  * (scope `fleet`).
  */
 export const configTable = defineTable('configs', {
   columns: {
-    scope: oneOf(['cell', 'tag', 'fleet']),
+    scope: oneOf(CONFIG_SCOPES),
     /** The cell's id, the tag, `FLEET` or `EGRESS`. */
     name: text(),
     /** Grows over all rows together, so no two changes have the same. */

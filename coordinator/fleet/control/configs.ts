@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { mergeSharedEnvelopes } from '../../../devices/envelope/merge-shared-envelopes.ts'
 import { mergeScopes } from '../../../discovery/merge-scopes.ts'
+import { ShoalError } from '../../../shared/errors.ts'
 import { createUnknownError } from '../../../shared/references.ts'
 import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
 import type { Signer } from '../../../shared/signing.ts'
@@ -23,6 +24,7 @@ import { followChanges } from '../../kernel/base/follow-changes.ts'
 import { shareRuns } from '../../kernel/base/share-runs.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { Models } from '../models/models.ts'
+import { CONFIG_SCOPES } from './config.table.ts'
 import {
   type ConfigChange,
   type ConfigDocument,
@@ -30,6 +32,7 @@ import {
   EGRESS,
   FLEET,
   readConfigs,
+  type UnreadableConfig,
   writeConfig,
 } from './config-store.ts'
 
@@ -74,14 +77,14 @@ export interface Configs {
    * `require` throws.
    */
   set(change: ConfigChange, by: Actor): Promise<ConfigDocument>
-  /** Every document, as this coordinator knows it. */
+  /** Every document that can be read, as this coordinator knows it. */
   list(): ConfigDocument[]
   /**
    * Records whether cells may download the models that operators added, where that has changed, and
    * tells the cells. Throws `conflict` when another coordinator has just done so.
    */
   setEgress(egress: Egress): Promise<void>
-  /** Throws `not_found`. */
+  /** Throws `not_found`, and `internal` when a document that applies to the cell cannot be read. */
   show(cellId: string): Promise<CellConfig>
   /** Answers a cell's announcement, the message with this id, with its desired configuration. */
   answerBirth(cellId: string, messageId: string): Promise<void>
@@ -91,6 +94,8 @@ export interface Configs {
 }
 
 const EGRESS_KEY = configKeyOf('fleet', EGRESS)
+
+const SCOPES: ReadonlySet<string> = new Set(CONFIG_SCOPES)
 
 /**
  * Merges documents: the last one wins, except that limits of devices only become stricter, and that
@@ -113,6 +118,8 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   const { now, logger } = parts
   const { ledger, revisions } = parts.store
   const documents = new Map<string, ConfigDocument>()
+  /** Documents that cannot be read: without their limits and scopes, cells must not be configured. */
+  const unreadable = new Map<string, UnreadableConfig>()
   /** Version up to which every change is known, whichever coordinator has made it. */
   let settled = 0
   /** Changes that the cells connected here have not been sent. */
@@ -127,6 +134,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       ...tags.map(tag => configKeyOf('tag', tag)),
       configKeyOf('cell', cellId),
     ]
+    requireReadable(cellId, keys)
     const sources = keys.flatMap(key => documents.get(key) ?? [])
     const document = mergeSources(sources.map(({ document }) => document))
     const level = parts.capability(cellId)
@@ -135,13 +143,23 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       sources,
       version: Math.max(
         parts.models?.version ?? 0,
-        documents.get(EGRESS_KEY)?.version ?? 0,
+        versionOf(EGRESS_KEY),
         ...sources.map(({ version }) => version),
       ),
       document,
       withheld: level === undefined ? undefined : listWithheld(document, SETTING_KEYS, level),
       reported: reports.get(cellId),
     }
+  }
+
+  /** A scope that only a newer version knows may apply to any cell. */
+  const requireReadable = (cellId: string, keys: readonly string[]): void => {
+    for (const [key, { scope, name }] of unreadable)
+      if (keys.includes(key) || !SCOPES.has(scope))
+        throw new ShoalError(
+          'internal',
+          `the configuration of ${cellId} is unknown: that of ${scope} ${name} cannot be read`,
+        )
   }
 
   const tell = async (cellId: string, answers?: string): Promise<void> => {
@@ -159,17 +177,25 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     await parts.publish(cellId, signDesired(named, parts.signer))
   }
 
-  const readEgress = (): Egress =>
-    (documents.get(EGRESS_KEY)?.document.egress as Egress | undefined) ?? 'on'
+  const readEgress = (): Egress => {
+    if (unreadable.has(EGRESS_KEY)) return 'off'
+    return (documents.get(EGRESS_KEY)?.document.egress as Egress | undefined) ?? 'on'
+  }
 
   const isMeant = async (scope: ConfigDocument['scope'], name: string, cellId: string) => {
     if (scope === 'fleet') return true
     return scope === 'cell' ? cellId === name : (await parts.tagsOf(cellId))?.includes(name)
   }
 
+  const logUnsent = (scope: ConfigDocument['scope'], name: string) => (error: Error) =>
+    logger.warn(
+      { [scope]: name, reason: error.message },
+      'configuration change not sent to the cells',
+    )
+
   const tellAll = async (scope: ConfigDocument['scope'], name: string): Promise<void> => {
     for (const cellId of parts.here()) {
-      if (await isMeant(scope, name, cellId)) await tell(cellId)
+      if (await isMeant(scope, name, cellId)) await tell(cellId).catch(logUnsent(scope, name))
       // Yields, so that a tag of a whole fleet does not block other work
       await nextTurn(systemRuntime)
     }
@@ -177,16 +203,30 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
 
   const findNewest = (): number => {
     let newest = parts.models?.version ?? 0
-    for (const { version } of documents.values()) newest = Math.max(newest, version)
+    for (const { version } of [...documents.values(), ...unreadable.values()])
+      newest = Math.max(newest, version)
     return newest
+  }
+
+  const versionOf = (key: string): number =>
+    (documents.get(key) ?? unreadable.get(key))?.version ?? 0
+
+  const keep = (config: ConfigDocument): void => {
+    const key = configKeyOf(config.scope, config.name)
+    documents.set(key, config)
+    unreadable.delete(key)
+    pendingChanges.add(config)
   }
 
   /** Reads documents that have changed since `settled`. */
   const readNews = async (): Promise<void> => {
-    for (const [key, document] of await readConfigs(ledger, settled)) {
-      if (document.version <= (documents.get(key)?.version ?? 0)) continue
-      documents.set(key, document)
-      pendingChanges.add(document)
+    for (const config of await readConfigs(ledger, settled, logger)) {
+      const key = configKeyOf(config.scope, config.name)
+      if (config.version !== 0 && config.version <= versionOf(key)) continue
+      if (config.document === undefined) {
+        documents.delete(key)
+        unreadable.set(key, config)
+      } else keep(config)
     }
   }
 
@@ -208,12 +248,8 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     for (const change of pendingChanges) {
       if (change.version > settled) continue
       pendingChanges.delete(change)
-      await tellAll(change.scope, change.name).catch(error =>
-        logger.warn(
-          { [change.scope]: change.name, reason: error.message },
-          'configuration change not sent to the cells',
-        ),
-      )
+      const { scope, name } = change
+      await tellAll(scope, name).catch(logUnsent(scope, name))
     }
   }
 
@@ -234,8 +270,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     if (scope === 'cell' && (await parts.tagsOf(name)) === undefined)
       throw createUnknownError('cell', name)
     const kept = await writeConfig(ledger, change, by, now())
-    documents.set(configKeyOf(scope, name), kept)
-    pendingChanges.add(kept)
+    keep(kept)
     // The follower reports a read that fails, and repeats it
     await catchUp().catch(() => {})
     void changes.look()
@@ -245,8 +280,8 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   return {
     set,
     setEgress: async egress => {
-      if (readEgress() === egress) return
-      const ifVersion = documents.get(EGRESS_KEY)?.version ?? 0
+      if (readEgress() === egress && !unreadable.has(EGRESS_KEY)) return
+      const ifVersion = versionOf(EGRESS_KEY)
       const change = { scope: 'fleet', name: EGRESS, document: { egress }, ifVersion } as const
       await set(change, { actor: 'coordinator' })
     },

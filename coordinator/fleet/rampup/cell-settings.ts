@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { ShoalError } from '../../../shared/errors.ts'
 import { mergeDocuments } from '../../../shared/wire/desired.ts'
 import type { Job } from '../../kernel/queue/job.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
+import { configTable } from '../control/config.table.ts'
 import { type ConfigDocument, readCellConfigs } from '../control/config-store.ts'
 import type { CellConfig, Configs } from '../control/configs.ts'
 import { cellsSoFar, type RampUp } from './ramp-up.ts'
@@ -51,7 +53,10 @@ export const restoreSettings = async (
   job: Job,
 ): Promise<void> => {
   const cells = cellsSoFar(rampUp)
-  const documents = await readCellConfigs(parts.ledger.read, cells)
+  // settings that cannot be read were changed by somebody else
+  const documents = await readCellConfigs(parts.ledger.read, cells, rows =>
+    readEach(rows, configTable.read, undefined),
+  )
   for (const cellId of cells) {
     const { before, given } = settingsOf(rampUp, cellId)
     const own = documents.get(cellId)

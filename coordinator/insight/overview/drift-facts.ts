@@ -1,3 +1,4 @@
+import { ShoalError } from '../../../shared/errors.ts'
 import { isLive } from '../../access/keys/key.ts'
 import type { KeyViews } from '../../access/keys/open.ts'
 import type { QuotaViews } from '../../access/quota/open.ts'
@@ -96,9 +97,17 @@ export const gatherDriftFacts = async (
 }
 
 const standingOf = async ({ configs }: ControlViews, cellId: string) => {
-  const { reported, version } = await configs.show(cellId)
+  const shown = await configs.show(cellId).catch(toUnreadable)
+  if (shown instanceof ShoalError) return { cellId, isApplied: false, reason: shown.message }
+  const { reported, version } = shown
   if (reported === undefined) return { cellId, isApplied: undefined, reason: '' }
   const isApplied = reported.state === 'applied' && reported.applied_version === version
   const reason = `${reported.state}, version ${reported.applied_version} of ${version}`
   return { cellId, isApplied, reason }
+}
+
+/** Error of a cell to which a document applies that cannot be read. */
+const toUnreadable = (error: unknown): ShoalError => {
+  if (error instanceof ShoalError && error.code === 'internal') return error
+  throw error
 }

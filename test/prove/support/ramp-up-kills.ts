@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { stringify } from 'yaml'
-import { configKeyOf, readConfigs } from '../../../coordinator/fleet/control/config-store.ts'
+import { readCellConfigs } from '../../../coordinator/fleet/control/config-store.ts'
 import { rampUpTable } from '../../../coordinator/fleet/rampup/ramp-up.table.ts'
 import type { RampUp } from '../../../coordinator/fleet/rampup/ramp-up.ts'
 import type { Store } from '../../../coordinator/kernel/store/store.ts'
@@ -166,11 +166,11 @@ const judge = async (
   const count = (action: string, subject: string): number =>
     rows.filter(row => row.action === action && row.subject === subject).length
   if (count('rampup.end', id) !== 1) faults.push(`${id} has ended ${count('rampup.end', id)} times`)
-  const documents = await readConfigs(ledger)
+  const documents = await readCellConfigs(ledger.read, plan.stages.flat())
   for (const cell of plan.stages.flat()) {
     const writes = count('cell.configure', cell)
     if (writes !== expected.writesPerCell) faults.push(`${cell} was set ${writes} times`)
-    const { document } = documents.get(configKeyOf('cell', cell)) ?? {}
+    const { document } = documents.get(cell) ?? {}
     if (!isDeepStrictEqual(document, documentOf(expected.seconds)))
       faults.push(`${cell} has ${JSON.stringify(document)}`)
   }

@@ -9,6 +9,7 @@ import { withholdKeys } from '../../../../shared/wire/capability.ts'
 import { DesiredBody, isGenuineDesired } from '../../../../shared/wire/desired.ts'
 import { silent } from '../../../support/cell.ts'
 import { soleReplica } from '../../../support/replicas.ts'
+import { waitUntil } from '../../../support/wait-until.ts'
 import { BY, temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
 
 t.test('a tag of the join token takes precedence over one that the cell reports', async t => {
@@ -92,6 +93,56 @@ t.test('settings of one coordinator reach the cells of another, once', async t =
   await one.store.revisions.poll()
   t.match(await two.configs.show(id), { document: { log: { level: 'debug' } } })
   for (const { sent } of [one, two]) t.match(sent, [{ version: 1 }])
+})
+
+t.test('settings that cannot be read never leave a cell with looser ones', async t => {
+  const folder = await temporaryFolder(t)
+  const [held, free] = [newId('cell'), newId('cell')]
+  const open = async () => {
+    const store = await temporaryStore(t, folder)
+    const sent = new Map<string, Record<string, unknown>>()
+    const { configs } = await createControl({
+      store,
+      replicas: soleReplica(),
+      signer: createSigner(generatePrivateKey()),
+      cells: {
+        get: async id => ({ id, tags: id === held ? ['arms'] : ([] as string[]) }) as EnrolledCell,
+      },
+      fleet: {
+        cell: id => ({ id, presence: 'ready' }) as Cell,
+        cells: () => [held, free].map(id => ({ id, presence: 'ready' }) as Cell),
+      },
+      publish: async (_name, id, body) => void sent.set(id, (body as DesiredBody).document),
+      now: () => 1234,
+      runtime: systemRuntime,
+      logger: silent,
+    })
+    return { store, configs, sent }
+  }
+  const damage = (name: string, set: { document_json?: string; scope?: 'tag' }) =>
+    store.ledger.free.write(trx =>
+      trx.updateTable('configs').set(set).where('name', '=', name).execute(),
+    )
+  const { store, configs } = await open()
+  await configs.set({ scope: 'tag', name: 'arms', document: { log: { level: 'info' } } }, BY)
+  await configs.setEgress('on')
+  for (const name of ['arms', 'egress']) await damage(name, { document_json: '{' })
+  const second = await open()
+  t.strictSame(second.configs.list(), [], 'lists leave them out')
+  await second.configs.set(
+    { scope: 'fleet', name: 'all', document: { log: { level: 'warn' } } },
+    BY,
+  )
+  await t.rejects(second.configs.answerBirth(held, 'birth'), { code: 'internal', message: /arms/ })
+  await waitUntil('the others receive the change', () => second.sent.has(free))
+  t.notOk(second.sent.has(held), 'it keeps its settings')
+  await second.configs.setEgress('off')
+  t.match(second.configs.list(), [{ name: 'all' }, { name: 'egress', document: { egress: 'off' } }])
+  await second.configs.set({ scope: 'tag', name: 'arms', document: {} }, BY)
+  await waitUntil('it can be replaced', () => second.sent.has(held))
+  await damage('arms', { scope: 'site' as 'tag' })
+  const third = await open()
+  await t.rejects(third.configs.show(free), { code: 'internal', message: /site arms/ })
 })
 
 t.test('a cell is not sent settings that it does not support', async t => {

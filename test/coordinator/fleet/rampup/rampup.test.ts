@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { bootstrap } from '../../../../coordinator/access/keys/bootstrap.ts'
 import { createUsage } from '../../../../coordinator/access/quota/usage.ts'
 import type { ConfigChange } from '../../../../coordinator/fleet/control/config-store.ts'
-import { readConfigs, writeConfig } from '../../../../coordinator/fleet/control/config-store.ts'
+import { readCellConfigs, writeConfig } from '../../../../coordinator/fleet/control/config-store.ts'
 import { continueRampUp } from '../../../../coordinator/fleet/rampup/continue-ramp-up.ts'
 import { ErrorShares } from '../../../../coordinator/fleet/rampup/error-share.ts'
 import rampUpPlan from '../../../../coordinator/fleet/rampup/operations/rampup-plan.ts'
@@ -42,7 +42,7 @@ const scene = async (t: Test) => {
   }
   await set({ scope: 'cell', name: 'b', document: { log: { level: 'warn' } } })
   sets.length = 0
-  const ownOf = async (id: string) => (await readConfigs(ledger)).get(`cell ${id}`)
+  const ownOf = async (id: string) => (await readCellConfigs(ledger.read, [id])).get(id)
   const configs = {
     set,
     show: async (id: string) => {
