@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 /** State of a service; `waiting` means that it will be retried, or has no peer at the moment. */
 export type ServiceState = 'starting' | 'running' | 'waiting' | 'stopped'
 
-export interface ServiceHealth {
+interface ServiceHealth {
   state: ServiceState
   /** Reason why the service is not running, in plain words. */
   reason: string | undefined

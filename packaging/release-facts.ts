@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Section of the changelog: `## Unreleased`, or `## 0.1.0 - 2026-01-31` with its date once it is released. */
-export interface ChangelogSection {
+interface ChangelogSection {
   title: string
   date: string | null
   text: string
 }
 
 /** Facts that decide whether the sources can be released. */
-export interface ReleaseFacts {
+interface ReleaseFacts {
   /** Versions by file; that of package.json is the product's. */
   versions: Readonly<Record<string, string>>
   /** Sections of the changelog in their order. */

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** CycloneDX document of npm, which refers to packages as `name@version`. */
-export interface Sbom {
+interface Sbom {
   metadata: { component: { 'bom-ref': string; name: string } }
   components: readonly { 'bom-ref': string }[]
   dependencies: readonly { ref: string; dependsOn: readonly string[] }[]

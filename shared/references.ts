@@ -6,7 +6,7 @@ import { type ErrorDetails, ShoalError } from './errors.ts'
  * once `arm-right` is gone, a repeated command for `arm` would move `arm-left`.
  */
 
-export interface Named {
+interface Named {
   id: string
   /** Name that people gave to it, if any. */
   name?: string | undefined

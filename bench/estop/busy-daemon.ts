@@ -18,7 +18,7 @@ const logger = pino({ level: 'silent' })
 const CELL = newId('cell')
 
 /** Times of one stop from the call on, in milliseconds. */
-export interface DaemonTimes {
+interface DaemonTimes {
   /** Every device was sent its stop, and every verb aborted. */
   stoppedMs: number
   /** The latch was on the disk. */

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 import { readServiceEnv, readServiceFlags } from '../measure.ts'
 
 /** Lateness of the event loop and the CPU time of its longest tick, in milliseconds. */
-export interface Stalls {
+interface Stalls {
   max: number
   cpuMs: number
 }

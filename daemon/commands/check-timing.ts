@@ -6,7 +6,7 @@ import { type CommandRefusal, toRejection } from './outcome.ts'
  * Most offset between the cell's and the coordinator's clock for an unsafe command, in
  * milliseconds.
  */
-export const MAX_OFFSET_MS = 2000
+const MAX_OFFSET_MS = 2000
 
 interface Moment {
   /** Unix milliseconds by the cell's wall clock. */

@@ -8,11 +8,11 @@ import {
 import { checkDocument, overlay, type SettingFault } from './settings.ts'
 
 /** Time for which new settings must prove that the cell lives on with them. */
-export const PROBATION_MS = 60_000
+const PROBATION_MS = 60_000
 /** Trouble at the end of the probation that is shorter, such as a reconnect, does not count. */
-export const LASTING_MS = 15_000
+const LASTING_MS = 15_000
 /** Time after a change in which an engine may still be loading. */
-export const LOADING_MS = 600_000
+const LOADING_MS = 600_000
 
 /** Settings requested by the coordinator. */
 export interface WantedSettings {

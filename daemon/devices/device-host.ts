@@ -16,7 +16,7 @@ import { RestKeeper } from './rest/rest-keeper.ts'
 import type { StopFile } from './rest/stop-file.ts'
 import type { DeviceVerbContext, FindEstopResponse } from './run-device-verb.ts'
 
-export interface DeviceHostParts {
+interface DeviceHostParts {
   config: Pick<DevicesConfig, 'site' | 'envelope'>
   links: readonly DeviceLink[]
   /** Limits that the coordinator has set. */

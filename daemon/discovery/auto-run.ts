@@ -9,7 +9,7 @@ import type { CellScope } from './cell-scope.ts'
 import { FindingsParts } from './findings-parts.ts'
 import { type ModuleRunParts, runModule } from './run-module.ts'
 
-export interface AutoRunParts extends ModuleRunParts {
+interface AutoRunParts extends ModuleRunParts {
   scope: Pick<CellScope, 'read' | 'isAutoRun'>
   modules: () => Promise<readonly DiscoveryModule[]>
   /** Resolves when the findings are on disk. */

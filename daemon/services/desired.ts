@@ -21,7 +21,7 @@ import type { HealthRegistry } from '../health.ts'
 import type { Service } from '../service.ts'
 import type { Uplink } from '../uplink/uplink.ts'
 
-export interface DesiredOptions {
+interface DesiredOptions {
   stateDir: string
   uplink: Pick<Uplink, 'on' | 'onReady' | 'onEnd' | 'publishToAll'>
   /** Settings of the cell's own file. */

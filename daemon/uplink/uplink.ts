@@ -23,7 +23,7 @@ import type { Nudge } from './nudge.ts'
 import type { QuarantineNotice } from './quarantine-notice.ts'
 import type { Batch } from './spool.ts'
 
-export interface UplinkOptions extends BacklogParts {
+interface UplinkOptions extends BacklogParts {
   identity: Identity
   /** Coordinators of the fleet; the uplink learns here who lives. */
   coordinators: KnownCoordinators

@@ -1,5 +1,5 @@
-export const WINDOW_START = 64
-export const WINDOW_MAX = 256
+const WINDOW_START = 64
+const WINDOW_MAX = 256
 const WINDOW_MIN = 4
 
 /**

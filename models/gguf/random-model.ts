@@ -3,7 +3,7 @@ import { type LlamaShape, llamaMetadata, llamaTensors, type PoolingType } from '
 import { byteTokens, CONTROL_TOKENS, type Tokenizer, tokenizerMetadata } from './tokenizer.ts'
 import { type WrittenTensor, writeGguf } from './writer.ts'
 
-export interface RandomModel extends LlamaShape {
+interface RandomModel extends LlamaShape {
   type: Exclude<TensorType, 'F32'>
   /** Equal seeds and shapes give equal files. */
   seed: number

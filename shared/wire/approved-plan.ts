@@ -26,7 +26,7 @@ export type ApprovedPlan = z.infer<typeof ApprovedPlan>
 
 const Parts = z.array(PlanPartRef).min(1).max(MAX_PARTS)
 
-export interface CellFacts {
+interface CellFacts {
   /** Id of this cell. */
   cellId: string
   /** Public keys of the coordinator that this cell has pinned. */

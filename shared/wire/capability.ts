@@ -32,7 +32,7 @@ export const CAPABILITY: number = CAPABILITIES.length
 export const FIRST_CAPABILITY = 1
 
 /** Level of a coordinator that names none: the last one before coordinators named theirs. */
-export const SILENT_COORDINATOR = 8
+const SILENT_COORDINATOR = 8
 
 /** Level of the coordinator that sent this value of `HEADER_CAPABILITY`. */
 export const readCapability = (header: string | readonly string[] | undefined): number =>

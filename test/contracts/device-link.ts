@@ -24,7 +24,7 @@ export interface LinkBench {
   end(): void
 }
 
-export interface LinkCase {
+interface LinkCase {
   /** Opens a bench and puts its end on the teardown. Its devices are available and writable. */
   open(t: Test): Promise<LinkBench>
   /** Uses in order, on one bench; their parameters are also the values that fuzzing starts from. */

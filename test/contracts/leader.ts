@@ -4,14 +4,14 @@ import type { Leader } from '../../coordinator/kernel/leader/leader.ts'
 import type { Ledger } from '../../coordinator/kernel/store/store.ts'
 
 /** A process that may lead, on a store that all candidates of a bench share. */
-export interface LeaderCandidate {
+interface LeaderCandidate {
   leader: Leader
   ledger: Ledger
   /** Makes the process renew or claim the lead now, as its timer would. */
   campaign(): Promise<void>
 }
 
-export interface LeaderBench {
+interface LeaderBench {
   /** One candidate where the store belongs to one process, else two. */
   candidates: readonly LeaderCandidate[]
   /** Moves the clocks of the store and of the processes. */

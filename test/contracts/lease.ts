@@ -3,12 +3,12 @@ import type { HeldLease, Leases } from '../../coordinator/kernel/leases/leases.t
 import type { Ledger } from '../../coordinator/kernel/store/store.ts'
 
 /** One process on a store: its leases, and the ledger in which its work writes. */
-export interface LeaseHolder {
+interface LeaseHolder {
   leases: Leases
   ledger: Ledger
 }
 
-export interface LeaseBench {
+interface LeaseBench {
   /** Two holders on one store. */
   holders: readonly [LeaseHolder, LeaseHolder]
   /**

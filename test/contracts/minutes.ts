@@ -12,7 +12,7 @@ import { ShoalError } from '../../shared/errors.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** Three coordinators on one store, and a clock of it that the test sets. */
-export interface MinuteStores {
+interface MinuteStores {
   stores: readonly [Store, Store, Store]
   clock: { ms: number }
 }

@@ -9,7 +9,7 @@ import type { Ledger, SealedTrx, Store } from '../../coordinator/kernel/store/st
 import type { LedgerTables } from '../../coordinator/kernel/store/tables.ts'
 import { markTrouble } from '../../coordinator/kernel/store/trouble.ts'
 
-export interface StoreBench {
+interface StoreBench {
   /** Two stores on the same databases, as two processes have them. */
   stores: readonly [Store, Store]
   /** A failure by collision with another transaction, as the engine reports it. */

@@ -1,5 +1,7 @@
 import t from 'tap'
-import { isSound, type ServiceHealth, type ServiceState } from '../../daemon/health.ts'
+import { isSound, type ServiceState } from '../../daemon/health.ts'
+
+type ServiceHealth = Parameters<typeof isSound>[0][string]
 
 const view = (states: Record<string, ServiceState>): Record<string, ServiceHealth> =>
   Object.fromEntries(

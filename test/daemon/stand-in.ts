@@ -36,7 +36,7 @@ export const noWait = (pauses: number[] = []): Wait => {
   }
 }
 
-export interface StandInMessage {
+interface StandInMessage {
   topic: string
   retain: boolean
   message: Envelope

@@ -3,9 +3,11 @@ import { join } from 'node:path'
 import t from 'tap'
 import { decodeValues, encodeValues, halfBits } from '../../models/gguf/encoding.ts'
 import { f32, i32s, text, texts, u32 } from '../../models/gguf/metadata.ts'
-import { type RandomModel, writeRandomModel } from '../../models/gguf/random-model.ts'
+import { writeRandomModel } from '../../models/gguf/random-model.ts'
 import { readGgufHeader } from '../../models/gguf/reader.ts'
 import { writeGguf } from '../../models/gguf/writer.ts'
+
+type RandomModel = Parameters<typeof writeRandomModel>[1]
 
 const tiny: RandomModel = {
   embeddingLength: 64,

@@ -2,7 +2,7 @@ import { planRun } from './plan-run.ts'
 import { isWaiting } from './slow-files.ts'
 
 /** One part of a run that several machines divide: `1/3` is the first of three. */
-export interface Shard {
+interface Shard {
   index: number
   count: number
 }

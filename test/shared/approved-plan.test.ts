@@ -3,7 +3,9 @@ import { planHash } from '../../coordinator/access/gates/plan-hash.ts'
 import { newId } from '../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 import { type Approval, signApproval } from '../../shared/wire/approval.ts'
-import { type CellFacts, findPlanFault } from '../../shared/wire/approved-plan.ts'
+import { findPlanFault } from '../../shared/wire/approved-plan.ts'
+
+type CellFacts = Parameters<typeof findPlanFault>[1]
 
 const NOW = 1_800_000_000_000
 const signer = createSigner(generatePrivateKey())

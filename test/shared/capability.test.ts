@@ -10,7 +10,6 @@ import {
   NEEDS,
   readCapability,
   SETTING_KEYS,
-  SILENT_COORDINATOR,
 } from '../../shared/wire/capability.ts'
 import { Ack, Command } from '../../shared/wire/command.ts'
 import { ReceivedSettings, ReportedBody } from '../../shared/wire/desired.ts'
@@ -27,6 +26,8 @@ import { PrinterStatusInput } from '../../shared/wire/printer-status.ts'
 import { ReplicasBody } from '../../shared/wire/replicas.ts'
 import { Sample } from '../../shared/wire/telemetry.ts'
 import { TrustBody } from '../../shared/wire/trust.ts'
+
+const SILENT_COORDINATOR = 8
 
 /** Messages between cells and coordinators. */
 const MESSAGES = {

@@ -60,7 +60,7 @@ export const caller = (
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into by the tests
 export type AnyJson = any
 
-export interface A2aAnswer {
+interface A2aAnswer {
   status: number
   headers: Headers
   json: AnyJson

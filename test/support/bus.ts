@@ -12,7 +12,7 @@ import { silent } from './cell.ts'
 import { findFreePort, type Mosquitto, startMosquitto } from './mosquitto.ts'
 import { RawMqtt } from './raw-mqtt.ts'
 
-export interface BusMessage {
+interface BusMessage {
   name: string
   cellId: string
   text: string
@@ -34,7 +34,7 @@ export interface BusRig {
 }
 
 /** Scope at whose end things are torn down: a test, or a long run. */
-export type TeardownScope = Pick<Test, 'teardown'> | { teardown: (end: () => unknown) => void }
+type TeardownScope = Pick<Test, 'teardown'> | { teardown: (end: () => unknown) => void }
 
 export type MakeBus = (t: TeardownScope, parts: BusParts) => Promise<Bus>
 
@@ -152,7 +152,7 @@ export const loginOf = (cellId: string) => ({
   password: Buffer.from('good'),
 })
 
-export const connectUpgraded = async (
+const connectUpgraded = async (
   port: number,
   cellId: string,
   more: Record<string, string> = {},

@@ -10,9 +10,9 @@ export const PHASES = [
   'mid-stream',
   'not streamed',
 ] as const
-export type Phase = (typeof PHASES)[number]
+type Phase = (typeof PHASES)[number]
 
-export interface CellLimits {
+interface CellLimits {
   slots: number
   /** Requests that may wait on the cell. */
   queue: number

@@ -87,7 +87,7 @@ export const startCoordinators = async (
 }
 
 /** A cell that does what a test tells it, over upgrades as a daemon makes them. */
-export class RawCell {
+class RawCell {
   readonly id: string
   readonly #credential: string
   readonly #t: Pick<Test, 'teardown'>

@@ -22,7 +22,7 @@ const noInference: InferenceBackend = {
 }
 
 /** A cell with devices. */
-export interface DeviceCell {
+interface DeviceCell {
   /** Section of the cell's configuration. */
   devices?: object
   /** Section of the cell's configuration for modules. */
@@ -101,7 +101,7 @@ export const startDeviceCell = (
 }
 
 /** A coordinator that cells can join. */
-export interface OpenCoordinator extends ApiCaller {
+interface OpenCoordinator extends ApiCaller {
   url: string
   joinToken: string
   /** Folder for the states of the cells; it is removed at the end. */

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { openPipeline, type PipelinePartParts } from '../../coordinator/calls/invoke/open.ts'
+import { openPipeline } from '../../coordinator/calls/invoke/open.ts'
 import type { OpenPart } from '../../coordinator/kernel/base/open-all.ts'
 import { DeviceHost } from '../../daemon/devices/device-host.ts'
 import { DevicesInBirth } from '../../daemon/devices/devices-in-birth.ts'
@@ -11,6 +11,8 @@ import { openScene } from './coordinator.ts'
 import { announceDevices } from './device-facts.ts'
 import { FakeLink } from './fake-link.ts'
 import { waitUntil } from './wait-until.ts'
+
+type PipelinePartParts = Parameters<typeof openPipeline>[0]
 
 /** A coordinator with people, and one cell with a link whose devices the test sets. */
 export const deviceScene = async (

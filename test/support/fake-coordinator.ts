@@ -12,7 +12,7 @@ export interface ReceivedRequest {
   key: string | undefined
 }
 
-export type Responder = (asked: ReceivedRequest) => [status: number, body: unknown] | undefined
+type Responder = (asked: ReceivedRequest) => [status: number, body: unknown] | undefined
 
 /** A server that answers as a test says, and the requests that it got. 404 for all others. */
 export const fakeCoordinator = async (t: Test, answer: Responder) => {

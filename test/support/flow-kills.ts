@@ -13,7 +13,7 @@ import { Process } from './stack.ts'
 const CLIENTS = 3
 const EVERY_MS = 100
 
-export interface FlowKills extends FlowVerdict {
+interface FlowKills extends FlowVerdict {
   kills: number
   /** Kills that met at least one run at work. */
   killsAtWork: number

@@ -18,7 +18,7 @@ const EPSILON_M = 1e-6
 const MOMENTS = 40
 
 /** Result of one seed. `faults` is empty when everything holds. */
-export interface FormationProof {
+interface FormationProof {
   strategy: PlannedFormation['strategy'] | 'refused'
   faults: string[]
 }

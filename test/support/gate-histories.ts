@@ -54,7 +54,7 @@ const PLAIN_GAME: GateGame = {
   afterStep: async () => {},
 }
 
-export interface HistoryTally {
+interface HistoryTally {
   histories: number
   steps: number
   used: number

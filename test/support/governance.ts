@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { openPipeline, type PipelinePartParts } from '../../coordinator/calls/invoke/open.ts'
+import { openPipeline } from '../../coordinator/calls/invoke/open.ts'
 import type { Alert } from '../../coordinator/fleet/alerts/alert.ts'
 import type { Fleet } from '../../coordinator/fleet/cells/fleet.ts'
 import { openFleet } from '../../coordinator/fleet/cells/open.ts'
@@ -15,7 +15,9 @@ import { createConversingParts, type TestConversationOptions } from './conversin
 import { openNothing, openScene, withMembers } from './coordinator.ts'
 import { createEvents } from './memory-events.ts'
 
-export interface GovernanceOptions {
+type PipelinePartParts = Parameters<typeof openPipeline>[0]
+
+interface GovernanceOptions {
   /** Folder of the store. */
   folder?: string
   now?: () => number

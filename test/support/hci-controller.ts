@@ -15,7 +15,7 @@ export interface Report {
 }
 
 /** How the controller behaves. */
-export interface ControllerOptions {
+interface ControllerOptions {
   /** True makes it one of Bluetooth 5, with extended advertising. */
   isExtended?: boolean
   /** Reports after the scan was switched on; the controller then calls `onEnd`. */

@@ -7,7 +7,7 @@ const repeat = (count: number, text: (at: number) => string): string =>
   Array.from({ length: count }, (_, at) => text(at)).join('')
 
 /** Answer of a source that held the event loop for seconds or took a gigabyte, with its requester. */
-export interface HostileAnswer {
+interface HostileAnswer {
   title: string
   source: string
   skill: string

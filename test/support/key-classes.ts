@@ -1,8 +1,10 @@
 import type { Test } from 'tap'
-import { Keys, type KeysOptions } from '../../coordinator/access/keys/keys.ts'
+import { Keys } from '../../coordinator/access/keys/keys.ts'
 import { KEY_PREFIX, newSecret, withChecksum } from '../../coordinator/access/keys/secret.ts'
 import { logger, populate, SPEC } from '../coordinator/access/keys/fixtures.ts'
 import { BY, temporaryStore } from '../coordinator/kernel/store/temporary.ts'
+
+type KeysOptions = ConstructorParameters<typeof Keys>[0]
 
 /** What somebody may present who tries to learn something of a key from how long it takes. */
 export const KEY_CLASSES = [

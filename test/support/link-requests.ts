@@ -6,7 +6,7 @@ import type {
   CellStream,
 } from '../../coordinator/fleet/cells/cell-link.ts'
 
-export interface CollectedAnswer {
+interface CollectedAnswer {
   status: number
   headers: AnswerHeaders
   bytes: Buffer

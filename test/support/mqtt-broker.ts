@@ -8,7 +8,7 @@ import { createLinkedBroker, type MqttDeviceLink } from '../../devices/mqtt/link
 import { FakeLink } from './fake-link.ts'
 import { findFreePort, type Mosquitto, startMosquitto } from './mosquitto.ts'
 
-export interface MqttBroker {
+interface MqttBroker {
   port: number
   mosquitto: Mosquitto
   /** A client beside the cell. */

@@ -32,7 +32,7 @@ export const TASMOTA_CONFIG = {
 }
 
 export const SHELLY = 'shellyplus1pm-02a1b2c3d4e6'
-export const SHELLY_STATUS = {
+const SHELLY_STATUS = {
   id: 0,
   source: 'init',
   output: false,
@@ -44,7 +44,8 @@ export const SHELLY_STATUS = {
 }
 
 export const ZIGBEE_LAMP = '0x00158d0002a1b2c3'
-export const ZIGBEE_DOOR = '0x00158d0002a1b2c4'
+const ZIGBEE_DOOR = '0x00158d0002a1b2c4'
+
 export const ZIGBEE_DEVICES = [
   { ieee_address: '0x00124b0002a1b2c0', type: 'Coordinator', friendly_name: 'Coordinator' },
   {
@@ -121,7 +122,7 @@ export const ZIGBEE_DEVICES = [
   },
 ]
 
-export const HOME_ASSISTANT_SENSOR = {
+const HOME_ASSISTANT_SENSOR = {
   '~': 'weather/station-7',
   name: 'Outside temperature',
   uniq_id: 'station-7-temperature',

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import mqtt, { type IConnectPacket, type Packet } from 'mqtt-packet'
 
-export type PacketKind = Packet['cmd']
+type PacketKind = Packet['cmd']
 export type PacketOf<C extends PacketKind> = Extract<Packet, { cmd: C }>
 
 /** An MQTT client that sends exactly what it is told, also what no library would send. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import type { Test } from 'tap'
-import { openPipeline, type PipelinePartParts } from '../../coordinator/calls/invoke/open.ts'
+import { openPipeline } from '../../coordinator/calls/invoke/open.ts'
 import type { Devices } from '../../coordinator/devices/inventory/devices.ts'
 import { findStopTargets } from '../../coordinator/devices/inventory/operations/devices/estop-target.ts'
 import { openBroker } from '../../coordinator/fleet/broker/open.ts'
@@ -20,6 +20,8 @@ import { announceDevices, createDeviceFacts } from './device-facts.ts'
 import { cart, FakeLink } from './fake-link.ts'
 import { type Surface, surfacesOf } from './surfaces.ts'
 import { waitUntil } from './wait-until.ts'
+
+type PipelinePartParts = Parameters<typeof openPipeline>[0]
 
 const CELLS = ['cell-1', 'Cell-1', 'rover-1'] as const
 const SITE = 'hall'
@@ -75,7 +77,7 @@ interface Expected {
   cells: readonly number[]
 }
 
-export interface ReferenceTally {
+interface ReferenceTally {
   worlds: number
   devices: number
   refused: number

@@ -17,7 +17,7 @@ import {
 import type { Test } from 'tap'
 
 /** An agent of somebody else on loopback, made with the public SDK. */
-export interface SdkAgent {
+interface SdkAgent {
   /** `127.0.0.1:1234` */
   place: string
   /** Address of its card. */
@@ -30,7 +30,7 @@ export interface SdkAgent {
   cancelled: string[]
 }
 
-export interface SdkAgentOptions {
+interface SdkAgentOptions {
   /**
    * Promise that ends the task: the agent makes a task of a message and answers with that at once.
    */

@@ -7,7 +7,7 @@ import type { Command, Message } from './shoal-worker.ts'
 const root = resolve(import.meta.dirname, '..', '..')
 export const SHOAL = join(root, 'bin', 'shoal.mjs')
 
-export interface ProgramResult {
+interface ProgramResult {
   code: number | null
   out: string
   err: string
@@ -119,7 +119,7 @@ _, status = os.waitpid(pid, 0)
 print(json.dumps({'code': os.waitstatus_to_exitcode(status), 'out': out.decode('utf8', 'replace')}))
 `
 
-export interface TerminalOptions {
+interface TerminalOptions {
   columns?: number
   env?: Environment
   steps?: { wait: string; type: string }[]

@@ -27,14 +27,14 @@ export interface TestStack {
   stop(): Promise<void>
 }
 
-export interface HealthAnswer {
+interface HealthAnswer {
   status: string
   cells: number
   models: number
   latency_ms: number
 }
 
-export interface StackOptions {
+interface StackOptions {
   cells?: number
   /** Catalogue laid over the coordinator's and the daemons' configuration. */
   catalogue?: object[]

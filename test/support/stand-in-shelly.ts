@@ -14,7 +14,7 @@ interface Parts {
   sendsStatus?: boolean
 }
 
-export interface StandInShelly {
+interface StandInShelly {
   status: Status
   /** Methods that change something, with their parameters, oldest first. */
   calls: { method: string; params: Record<string, unknown> }[]

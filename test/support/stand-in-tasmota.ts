@@ -11,7 +11,7 @@ interface Parts {
   relays: readonly number[]
 }
 
-export interface StandInTasmota {
+interface StandInTasmota {
   /** State of each relay; one of a shutter drives its motor. */
   power: boolean[]
   /** Commands other than questions, oldest first. */

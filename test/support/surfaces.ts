@@ -3,7 +3,7 @@ import { errorCodes, rpcCode } from '../../shared/errors.ts'
 import { type AnyJson, askUntil, caller, message } from './a2a.ts'
 import type { governanceScene } from './governance.ts'
 
-export interface SurfaceCallOptions {
+interface SurfaceCallOptions {
   key: string
   /** Names the call for a repetition. */
   callKey?: string

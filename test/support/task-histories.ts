@@ -19,7 +19,7 @@ import {
 import { placeEmptyStore } from './empty-store.ts'
 import { newOwnership } from './replicas.ts'
 
-export interface HistoryOptions {
+interface HistoryOptions {
   folder: string
   tasks: number
   /** Uniform from 0 to 1. */
@@ -27,7 +27,7 @@ export interface HistoryOptions {
 }
 
 /** What was wrong; empty when every promise was kept. */
-export interface Judgement {
+interface Judgement {
   faults: string[]
   kills: number
   messages: number

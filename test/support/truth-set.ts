@@ -5,7 +5,7 @@ import { TEST_PSEUDONYMS } from './pseudonyms.ts'
 import { createWorld } from './truth-world.ts'
 
 /** How well the registry found out which sightings are of one thing. */
-export interface TruthScore {
+interface TruthScore {
   seed: number
   sightings: number
   things: number
@@ -89,7 +89,7 @@ const countPairs = (sizes: ReadonlyMap<string, number>): number =>
   [...sizes.values()].reduce((sum, size) => sum + (size * (size - 1)) / 2, 0)
 
 /** Counts entities that carry two values of an exclusive key. */
-export const countContradictions = (graph: EvidenceGraph): number => {
+const countContradictions = (graph: EvidenceGraph): number => {
   const byEntity = Map.groupBy(graph.traces.values(), ({ entityId }) => entityId)
   return [...byEntity.values()].reduce((sum, traces) => {
     const keys = traces.flatMap(trace => trace.keys.filter(({ kind }) => isExclusive(kind)))

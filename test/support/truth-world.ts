@@ -3,7 +3,7 @@ import type { KeyKind, SightingFacts, SightingKey } from '../../discovery/sighti
 import { type Random, randomOf } from './random.ts'
 
 /** An observation and the thing that it is of. */
-export interface TrueSighting {
+interface TrueSighting {
   observation: Observation
   truth: string
 }

@@ -21,7 +21,7 @@ export interface UpstreamTestOptions extends Partial<Omit<Parts, 'readSettings'>
   sources?: Record<string, SourceSettings>
 }
 
-export interface UpstreamTest {
+interface UpstreamTest {
   upstreams: Upstreams
   server: UpstreamServer
   /** Outcomes of the requests that were sent. */
@@ -74,7 +74,7 @@ export const openTestUpstreams = async (
 }
 
 /** Answer of a lookup, with the requests that its sources got. */
-export interface LookupResult<Data> extends Pick<UpstreamTest, 'server' | 'outcomes'> {
+interface LookupResult<Data> extends Pick<UpstreamTest, 'server' | 'outcomes'> {
   data: Data
   sources: readonly UpstreamSource[]
   warnings: readonly UpstreamWarning[]

@@ -29,7 +29,7 @@ import { Verifier, type VerifierOptions } from './verifier.ts'
 export type { Key } from '../../kernel/declaration/key.ts'
 export type { IssuedKey } from './issue.ts'
 
-export interface KeysOptions {
+interface KeysOptions {
   store: Store
   logger: Pick<Logger, 'warn'>
   /** Unix time, milliseconds. */

@@ -6,7 +6,7 @@ import type { Key } from '../../kernel/declaration/key.ts'
 import { isOperator } from '../keys/key.ts'
 
 /** Calls of skills and operations in any 60 seconds; they do not count against the month. */
-export const CALLS_PER_MINUTE = 60
+const CALLS_PER_MINUTE = 60
 const OPERATOR_CALLS_PER_MINUTE = 300
 const CAPACITY = 10_000
 

@@ -59,7 +59,7 @@ export interface Quota {
   close(): Promise<void>
 }
 
-export interface QuotaOptions {
+interface QuotaOptions {
   store: Pick<Store, 'ledger'>
   tiers: TierSettings
   logger: Pick<Logger, 'warn'>

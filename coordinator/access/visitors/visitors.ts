@@ -33,7 +33,7 @@ export const VisitorSettings = z.strictObject({
 export type VisitorSettings = z.output<typeof VisitorSettings>
 
 /** Begins every claim token. */
-export const CLAIM_PREFIX = 'shl_claim_'
+const CLAIM_PREFIX = 'shl_claim_'
 
 interface Visitor {
   /** Requester at the gate: `visitor:` and the id of the token. */

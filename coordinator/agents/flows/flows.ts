@@ -44,7 +44,7 @@ interface StartOptions {
 }
 
 /** Limit of a tenant's runs that have not ended, so that other tenants get their turn too. */
-export const MOST_OPEN_RUNS = 200
+const MOST_OPEN_RUNS = 200
 
 interface FlowsParts {
   ledger: Ledger

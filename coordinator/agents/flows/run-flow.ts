@@ -27,7 +27,7 @@ const LOOK_SHARE = 0.1
 const FIRST_LOOK_SECONDS = 1
 const LAST_LOOK_SECONDS = 60
 /** Size of an output that is kept for later steps, as JSON. */
-export const MOST_OUTPUT_BYTES = 256 * 1024
+const MOST_OUTPUT_BYTES = 256 * 1024
 const CANCELLED = 'cancelled by an operator'
 
 /**

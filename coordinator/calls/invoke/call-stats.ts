@@ -26,7 +26,7 @@ export interface CallStats {
 }
 
 /** Number of newest durations that the percentiles are computed from. */
-export const KEPT_DURATIONS = 256
+const KEPT_DURATIONS = 256
 
 interface Tally {
   calls: number

@@ -11,7 +11,7 @@ import type { PipelineViews } from './call-context.ts'
 import { CallPipeline, type Pipeline } from './invoke.ts'
 import type { ResolveReferences } from './resolve-references.ts'
 
-export interface PipelinePartParts extends Pick<Base, 'now' | 'runtime'> {
+interface PipelinePartParts extends Pick<Base, 'now' | 'runtime'> {
   logger: Pick<Base['logger'], 'warn'>
   skills: readonly (Operation & SkillFacts)[]
   quota: Pick<Quota, 'admit'>

@@ -8,7 +8,7 @@ import type { StatusMore, TurnWork } from './turn.ts'
 
 /** Maximum number of concurrent turns, in total and per tenant. */
 const MAX_RUNNING = 2000
-export const MAX_RUNNING_PER_TENANT = 500
+const MAX_RUNNING_PER_TENANT = 500
 
 export interface TurnParts extends LiveTaskParts {
   logger: Pick<Logger, 'warn' | 'error'>

@@ -9,7 +9,7 @@ import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { readInParts } from './evidence-rows.ts'
 
 /** Type of the events that report keys in quarantine and keys whose carriers contradict each other. */
-export const KEY_ALARM_EVENT = 'shoal.discovery.key_alarm'
+const KEY_ALARM_EVENT = 'shoal.discovery.key_alarm'
 
 /** A key that should identify one entity and that several carry. */
 export interface KeyAlarmView {

@@ -15,7 +15,7 @@ import {
   UNACCEPTABLE_VERSION,
 } from './connack.ts'
 
-export interface PlainPortParts {
+interface PlainPortParts {
   bus: Pick<Bus, 'handle'>
   /** Checks the credential of a cell that comes from this address. */
   authenticate: (cellId: string, credential: string, address: string) => Promise<boolean> | boolean

@@ -37,7 +37,7 @@ export type { CommandRequest } from './command-request.ts'
 /** Time limit of a dry run; a cell plans immediately, without queueing. */
 const PLAN_SECONDS = 15
 
-export interface CommandsParts
+interface CommandsParts
   extends CommandAdmissionParts,
     CommandExchangeParts,
     CommandTurnsParts,

@@ -9,7 +9,7 @@ interface LineLimits {
 }
 
 /** Lines that were not read wait up to this; then the cell waits. */
-export const MAX_WAITING_LINE_BYTES = 256 * 1024
+const MAX_WAITING_LINE_BYTES = 256 * 1024
 const NEWLINE = 0x0a
 
 /** An answer of a cell, read line by line, and no faster than its reader takes them. */

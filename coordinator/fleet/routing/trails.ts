@@ -7,7 +7,7 @@ import type { AnswerTiming } from './health/engine-health.ts'
  */
 
 /** Time after which a trail without new deposits is half as strong. */
-export const HALF_LIFE_MS = 60_000
+const HALF_LIFE_MS = 60_000
 /** Share of the gap to a full trail that one very good answer closes. */
 const SHARE = 0.1
 /** Weight of the previous value in the moving average of a model's time per token. */

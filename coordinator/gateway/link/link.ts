@@ -6,7 +6,7 @@ import type { CellLink } from '../../fleet/cells/cell-link.ts'
 import { LinkSession } from './link-session.ts'
 import { Pings } from './pings.ts'
 
-export interface CellLinkOptions {
+interface CellLinkOptions {
   cellId: string
   socket: Socket
   logger: Logger

@@ -4,7 +4,7 @@ import { roundTo, toCents, toEuros } from './money.ts'
 import { addMonths, daysBetween } from './months.ts'
 import { PERIOD_DAYS } from './usage.ts'
 
-export type Cost = RecordOf<typeof costs>
+type Cost = RecordOf<typeof costs>
 
 /** True for a single amount that is spread over a useful life. */
 const isDepreciable = ({ period, useful_life_months }: Cost): boolean =>

@@ -10,7 +10,7 @@ import { KeptHead } from './kept-head.ts'
 import { verifyAudit } from './verify.ts'
 import { witnessProblem } from './witness.ts'
 
-export interface AuditGuardParts extends AuditDoubtParts {
+interface AuditGuardParts extends AuditDoubtParts {
   ledger: Ledger
   /** Reports the marks that other coordinators set and remove. */
   revisions: Pick<Revisions, 'onChange'>

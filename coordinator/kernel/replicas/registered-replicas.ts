@@ -22,7 +22,7 @@ interface RegisteredReplicasParts {
 }
 
 /** Time that a coordinator counts as live after it has last renewed its row. */
-export const LIVES_MS = 3000
+const LIVES_MS = 3000
 /**
  * Least time that the row of a coordinator has left while it runs. The row of a killed one counts as
  * live for longer, but says nothing about its cells: all may have been killed and started again.

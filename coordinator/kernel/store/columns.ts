@@ -6,7 +6,7 @@ import { ShoalError } from '../../../shared/errors.ts'
 export type SqlType = 'text' | 'integer' | 'real'
 
 /** Form in which operations return the values of a column; `Shown` is their type there. */
-export type Shape<Shown> = { readonly type?: Shown; readonly isNullable?: true } & (
+type Shape<Shown> = { readonly type?: Shown; readonly isNullable?: true } & (
   | { readonly as: 'text' | 'integer' | 'real' | 'flag' | 'time' | 'hidden' }
   | { readonly as: 'words'; readonly words: readonly string[] }
   | { readonly as: 'json'; readonly schema: z.ZodType }

@@ -1,7 +1,7 @@
 import type { AnyColumn, SqlType } from './columns.ts'
 import type { TableDefinition } from './define-table.ts'
 
-export type EngineName = 'sqlite' | 'postgres'
+type EngineName = 'sqlite' | 'postgres'
 
 const TYPES: Record<EngineName, Record<SqlType, string>> = {
   sqlite: { text: 'text', integer: 'bigint', real: 'double precision' },

@@ -44,8 +44,6 @@ type NewRow<C extends Columns> = Flat<
 export type RowOf<T extends { columns: Columns }> = Row<T['columns']>
 /** Row as code uses it. */
 export type EntityOf<T extends { columns: Columns }> = Entity<T['columns']>
-/** Entity before it is stored: it may leave out fields whose column has a default, too. */
-export type NewEntityOf<T extends { columns: Columns }> = NewEntity<T['columns']>
 /** Table as the query builder sees it: an INSERT may leave out columns with a default. */
 export type TableOf<T extends { columns: Columns }> = {
   -readonly [N in keyof T['columns']]: T['columns'][N]['hasDefault'] extends true

@@ -18,7 +18,7 @@ export interface StoreMigration extends Migration {
 }
 
 /** A step of the schema that is declared beside the table that it changes. */
-export interface TableMigration {
+interface TableMigration {
   /** SQL that both engines accept; the text of a released step never changes. */
   statements: readonly string[]
   /** Oldest version that can use the changed database, as in `StoreMigration`. */

@@ -5,7 +5,7 @@ import type { Share } from '../../kernel/budgets/budget.ts'
 import type { RequestHandler } from './put-in-front.ts'
 
 /** Requests that wait for the one before them; a connection with more is cut. */
-export const MAX_WAITING = 16
+const MAX_WAITING = 16
 
 /**
  * Requests that wait, and bytes read since the first one does, from which on the socket is not read.

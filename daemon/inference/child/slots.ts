@@ -10,7 +10,7 @@ export interface SlotView {
  * A slot that is not the lowest free one is taken only if its cache saves at least so many tokens
  * more: a gap between busy slots costs every later step, a few prompt tokens only one.
  */
-export const WORTHWHILE_PREFIX_TOKENS = 64
+const WORTHWHILE_PREFIX_TOKENS = 64
 
 /** The slot for a prompt: the lowest free id, or the one with a clearly longer common prefix. */
 export const pickSlot = <Slot extends SlotView>(

@@ -11,7 +11,7 @@ import { DownloadError } from './download-error.ts'
 import { partName } from './part-file.ts'
 import { SharedWork } from './shared-work.ts'
 
-export interface ModelFolderOptions {
+interface ModelFolderOptions {
   folder: string
   /** Maximum size of the folder. */
   maxBytes: number

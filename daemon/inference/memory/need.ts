@@ -2,7 +2,7 @@ import type { ModelKind } from '../../../shared/catalogue.ts'
 import type { GgufFacts } from '../gguf.ts'
 
 /** Properties of a model that determine its engine's memory. */
-export type ModelShape = Pick<
+type ModelShape = Pick<
   GgufFacts,
   | 'fileBytes'
   | 'blockCount'

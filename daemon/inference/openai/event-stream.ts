@@ -13,7 +13,7 @@ import { announceUsage, endWithUsage, type HttpResponse } from './http.ts'
  * A reader that lets more than this wait, besides the largest piece that it was sent at once, is
  * not reading any more.
  */
-export const MAX_WAITING_BYTES = 256 * 1024
+const MAX_WAITING_BYTES = 256 * 1024
 
 interface SseStreamOptions {
   /** Additional headers, requested when the first event is sent. */

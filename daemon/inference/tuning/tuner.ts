@@ -39,7 +39,7 @@ interface TunerParts {
 }
 
 /** Smaller weights take less time for a token than is lost around it; nothing is to be gained. */
-export const LEAST_BYTES = 64 * 1024 * 1024
+const LEAST_BYTES = 64 * 1024 * 1024
 
 /** Time limit for all measurements of one engine. */
 const BUDGET_MS = 4000

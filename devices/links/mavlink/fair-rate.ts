@@ -1,9 +1,9 @@
 import type { Peer } from './vehicle.ts'
 
 /** Datagrams that are processed in one second for each vehicle; it sends about 100 frames. */
-export const DATAGRAMS_PER_VEHICLE = 300
+const DATAGRAMS_PER_VEHICLE = 300
 /** Datagrams in one second of all senders together that are no vehicle, such as one that is new. */
-export const DATAGRAMS_OF_STRANGERS = 200
+const DATAGRAMS_OF_STRANGERS = 200
 
 const SECOND_MS = 1000
 const STRANGERS = ''

@@ -8,7 +8,7 @@ export interface LibraryRequest {
   signal?: AbortSignal
 }
 
-export interface LibraryAnswer {
+interface LibraryAnswer {
   text: string
   /** Finish reason as the library names it. */
   finish: string | undefined
@@ -16,7 +16,7 @@ export interface LibraryAnswer {
   outputTokens: number | undefined
 }
 
-export interface LibraryCall {
+interface LibraryCall {
   name: string
   input: unknown
   finish: string | undefined

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import type { Test } from 'tap'
 
-export interface SeenRequest {
+interface SeenRequest {
   method: string | undefined
   url: string | undefined
   headers: IncomingMessage['headers']

@@ -25,7 +25,7 @@ const RUNS = {
   ],
 } as const
 
-export type Revision = keyof typeof RUNS
+type Revision = keyof typeof RUNS
 
 /** Runs the public conformance suite against the endpoint: its exit code, and what it printed. */
 export const runConformance = async (

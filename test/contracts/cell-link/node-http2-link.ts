@@ -13,8 +13,10 @@ import type {
   CellRequest,
   CellStream,
 } from '../../../coordinator/fleet/cells/cell-link.ts'
-import type { CellLinkOptions } from '../../../coordinator/gateway/link/link.ts'
+import type { openLink } from '../../../coordinator/gateway/link/link.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+
+type CellLinkOptions = Parameters<typeof openLink>[0]
 
 const GREETING_MS = 5000
 const MAX_HEAD_BYTES = 64 * 1024

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
-import { checkTiming, MAX_OFFSET_MS } from '../../../daemon/commands/check-timing.ts'
+import { checkTiming } from '../../../daemon/commands/check-timing.ts'
 import { CoordinatorClock } from '../../../daemon/commands/clock.ts'
 import { CommandJournal, type JournalFile } from '../../../daemon/commands/journal.ts'
 import { openJournalFile } from '../../../daemon/commands/journal-file.ts'
@@ -24,6 +24,8 @@ import { silent } from '../../support/cell.ts'
 import { play } from './histories.ts'
 import { history } from './history-steps.ts'
 import { CELL, cell, command, coordinatorSigner, folderOf, NOW, rig } from './rig.ts'
+
+const MAX_OFFSET_MS = 2000
 
 const nestArrays = (depth: number): unknown => JSON.parse('['.repeat(depth) + ']'.repeat(depth))
 

@@ -27,13 +27,13 @@ const createVerb = (act: 'do' | 'stop', hazard: Hazard, life: StageLife): Verb =
   },
 })
 
-export const createPlainVerbs = (life: StageLife): Verb[] => [
+const createPlainVerbs = (life: StageLife): Verb[] => [
   ...(['read', 'safe', 'caution', 'unsafe'] as const).map(hazard => createVerb('do', hazard, life)),
   createVerb('stop', 'safe', life),
 ]
 
 /** Command of the cell itself, or of a device that has the same verbs. */
-export const createPlainCommand = (
+const createPlainCommand = (
   cell_id: string,
   act: 'do' | 'stop',
   hazard: Hazard,

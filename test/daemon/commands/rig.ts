@@ -39,7 +39,7 @@ export const command = (changes: Partial<Command> = {}, signer = coordinatorSign
   return signCommand(needsApproval ? { ...body, approval: approvalOf(body) } : body, signer)
 }
 
-export const approvalOf = (
+const approvalOf = (
   { cell_id, verb, params, device_id }: Pick<Command, 'cell_id' | 'verb' | 'params' | 'device_id'>,
   expiresAt = NOW + 60_000,
 ) => {

@@ -75,5 +75,3 @@ export const openReplicaFleet = async (t: Test, ids: readonly string[]) => {
   t.teardown(() => Promise.all(coordinators.map(({ close }) => close())))
   return fleet
 }
-
-export type ReplicaFleet = Awaited<ReturnType<typeof openReplicaFleet>>

@@ -15,16 +15,13 @@ import {
 import { checkDocument, overlay, settingsOf } from '../../../daemon/desired/settings.ts'
 import {
   type Event,
-  LASTING_MS,
-  LOADING_MS,
-  PROBATION_MS,
   reportOf,
   settingsIn,
   step,
   type TrialState,
   type Trouble,
 } from '../../../daemon/desired/trial.ts'
-import { type DesiredOptions, DesiredService } from '../../../daemon/services/desired.ts'
+import { DesiredService } from '../../../daemon/services/desired.ts'
 import {
   type CellSettings,
   mergeDocuments,
@@ -33,6 +30,11 @@ import {
 import { type Envelope, envelope } from '../../../shared/wire/envelope.ts'
 import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { silent } from '../../support/cell.ts'
+
+type DesiredOptions = ConstructorParameters<typeof DesiredService>[0]
+const LOADING_MS = 600_000
+const LASTING_MS = 15_000
+const PROBATION_MS = 60_000
 
 const local: CellSettings = settingsOf(DaemonConfig.parse({ name: 'n' }))
 const start: TrialState = { good: { local, wanted: { version: 0, document: {} } } }

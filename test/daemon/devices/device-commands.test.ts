@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { DeviceHost, type DeviceHostParts } from '../../../daemon/devices/device-host.ts'
+import { DeviceHost } from '../../../daemon/devices/device-host.ts'
 import { createStoppableDevices } from '../../../daemon/devices/stoppable-host.ts'
 import { watchPresence } from '../../../daemon/devices/watch-presence.ts'
 import { createDeviceId } from '../../../devices/device-id.ts'
@@ -9,6 +9,8 @@ import { approvalFor } from '../../support/approval-for.ts'
 import { silent } from '../../support/cell.ts'
 import { FakeLink } from '../../support/fake-link.ts'
 import { command, coordinatorSigner, NOW, rig } from '../commands/rig.ts'
+
+type DeviceHostParts = ConstructorParameters<typeof DeviceHost>[0]
 
 const ROVER = createDeviceId('rover')
 const TO = { x_m: 3, y_m: 4 }

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { DeviceHost, type DeviceHostParts } from '../../../daemon/devices/device-host.ts'
+import { DeviceHost } from '../../../daemon/devices/device-host.ts'
 import { SimLinkConfig } from '../../../devices/links/sim/config.ts'
 import { SimLink } from '../../../devices/links/sim/link.ts'
 import type { Ack, Command } from '../../../shared/wire/command.ts'
@@ -7,6 +7,8 @@ import { CRITICAL_GATE, DryRun, LIVE_GATE } from '../../../shared/wire/plan-part
 import { approvalFor } from '../../support/approval-for.ts'
 import { silent } from '../../support/cell.ts'
 import { CELL, command, coordinatorSigner, NOW, rig } from '../commands/rig.ts'
+
+type DeviceHostParts = ConstructorParameters<typeof DeviceHost>[0]
 
 /** A cell with simulated devices, whose time passes while one of them moves. */
 const openCell = async (

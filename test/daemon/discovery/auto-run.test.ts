@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { KnownCoordinators } from '../../../daemon/coordinators/known-coordinators.ts'
-import { type AutoRunParts, autoRunService } from '../../../daemon/discovery/auto-run.ts'
+import { autoRunService } from '../../../daemon/discovery/auto-run.ts'
 import { AutoRunBudget } from '../../../daemon/discovery/auto-run-budget.ts'
 import { DiscoveryConfig } from '../../../daemon/discovery/config.ts'
 import { FindingsSpool } from '../../../daemon/uplink/findings-spool.ts'
@@ -15,6 +15,8 @@ import { TokenBucket } from '../../../shared/token-bucket.ts'
 import { FindingsBody } from '../../../shared/wire/findings.ts'
 import { helpersWith, testModule } from '../../support/test-module.ts'
 import { logger, newHealth, newIdentity, noWait, standIn, waitUntilTrue } from '../stand-in.ts'
+
+type AutoRunParts = Parameters<typeof autoRunService>[0]
 
 const SECOND_MS = 1000
 

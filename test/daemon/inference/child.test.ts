@@ -9,12 +9,14 @@ import {
 import { Outbox } from '../../../daemon/inference/child/outbox.ts'
 import { type Piece, renderPrompt } from '../../../daemon/inference/child/prompt.ts'
 import { PromptPace } from '../../../daemon/inference/child/prompt-pace.ts'
-import { pickSlot, WORTHWHILE_PREFIX_TOKENS } from '../../../daemon/inference/child/slots.ts'
+import { pickSlot } from '../../../daemon/inference/child/slots.ts'
 import { StopMatcher } from '../../../daemon/inference/child/stop.ts'
 import { TokenText } from '../../../daemon/inference/child/text.ts'
 import { tokenizePieces } from '../../../daemon/inference/child/tokens.ts'
 import { Turnstile } from '../../../daemon/inference/child/turnstile.ts'
 import type { PlainMessage, StepReply } from '../../../daemon/inference/protocol.ts'
+
+const WORTHWHILE_PREFIX_TOKENS = 64
 
 const item = (slot: number, length = 1) => ({
   tokens: Array.from({ length }, () => 0),

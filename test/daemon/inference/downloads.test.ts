@@ -16,10 +16,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Approach } from '../../../daemon/inference/approach.ts'
 import { createAddressGuard } from '../../../daemon/inference/downloads/address-guard.ts'
-import {
-  ModelFolder,
-  type ModelFolderOptions,
-} from '../../../daemon/inference/downloads/model-folder.ts'
+import { ModelFolder } from '../../../daemon/inference/downloads/model-folder.ts'
 import { Leftovers } from '../../../daemon/inference/leftovers.ts'
 import { resolveWeights, type Weights } from '../../../daemon/inference/weights.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
@@ -28,6 +25,8 @@ import { parseWeightsSource } from '../../../shared/weights-source.ts'
 import { SMALL } from './fixtures.ts'
 import { type HubFile, startHub } from './hub.ts'
 import { TestClock } from './test-clock.ts'
+
+type ModelFolderOptions = ConstructorParameters<typeof ModelFolder>[0]
 
 const MIB = 1024 * 1024
 const CONTENT = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(MIB, 'shoal')])

@@ -1,4 +1,6 @@
-import type { RandomModel } from '../../../models/gguf/random-model.ts'
+import type { writeRandomModel } from '../../../models/gguf/random-model.ts'
+
+type RandomModel = Parameters<typeof writeRandomModel>[1]
 
 /** Loads in half a second and makes thousands of tokens a second. */
 export const SMALL: RandomModel = {

@@ -9,7 +9,7 @@ import type { Test } from 'tap'
  * redirects to a signed address at another host, which takes ranges and refuses a second
  * authorization as S3 does.
  */
-export interface Hub {
+interface Hub {
   url: string
   requests: IncomingMessage[]
   storage: { url: string; requests: IncomingMessage[] }
@@ -17,7 +17,7 @@ export interface Hub {
   faults: StorageFault[]
 }
 
-export type StorageFault = 'expired' | 'cut' | undefined
+type StorageFault = 'expired' | 'cut' | undefined
 
 export interface HubFile {
   content: Buffer

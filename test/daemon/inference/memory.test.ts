@@ -4,11 +4,13 @@ import { pino } from 'pino'
 import t from 'tap'
 import { Leftovers } from '../../../daemon/inference/leftovers.ts'
 import { makeRoom } from '../../../daemon/inference/memory/make-room.ts'
-import { type ModelShape, memoryNeedBytes } from '../../../daemon/inference/memory/need.ts'
+import { memoryNeedBytes } from '../../../daemon/inference/memory/need.ts'
 import { planRoom, type Resident } from '../../../daemon/inference/memory/plan-room.ts'
 import { memoryReader } from '../../../daemon/inference/memory/read-memory.ts'
 import type { GpuSample } from '../../../shared/wire/telemetry.ts'
 import { TestClock } from './test-clock.ts'
+
+type ModelShape = Parameters<typeof memoryNeedBytes>[0]
 
 const GIB = 1024 ** 3
 

@@ -6,7 +6,7 @@ import { CHAT_SHAPE } from '../../../daemon/inference/openai/answer-shape.ts'
 import { plainMessages, samplingOf } from '../../../daemon/inference/openai/chat-order.ts'
 import { chatWork, promptBytes } from '../../../daemon/inference/openai/chat-work.ts'
 import { completionPlan } from '../../../daemon/inference/openai/completion-order.ts'
-import { MAX_WAITING_BYTES, SseStream } from '../../../daemon/inference/openai/event-stream.ts'
+import { SseStream } from '../../../daemon/inference/openai/event-stream.ts'
 import type { HttpResponse } from '../../../daemon/inference/openai/http.ts'
 import { StreamedAnswer } from '../../../daemon/inference/openai/streamed-answer.ts'
 import { activeTools } from '../../../daemon/inference/openai/tools.ts'
@@ -16,6 +16,8 @@ import { COMPLETION_RULES } from '../../../shared/wire/completions.ts'
 import { ChatRequest } from '../../../shared/wire/openai.ts'
 import { readRequest } from '../../../shared/wire/read-request.ts'
 import { sseData, sseError } from '../../../shared/wire/sse.ts'
+
+const MAX_WAITING_BYTES = 256 * 1024
 
 const parseChatRequest = (body: unknown) => readRequest(CHAT_RULES, body).request
 

@@ -98,7 +98,7 @@ export const connectLink = async (
   return session
 }
 
-export interface PeerAnswer {
+interface PeerAnswer {
   status: number
   headers: IncomingHttpHeaders
   text: string

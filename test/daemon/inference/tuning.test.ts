@@ -10,11 +10,13 @@ import type { MeasureOrder, Order } from '../../../daemon/inference/protocol.ts'
 import { chooseLimits, listTuningCandidates } from '../../../daemon/inference/tuning/choose.ts'
 import { keep, readKept } from '../../../daemon/inference/tuning/kept.ts'
 import { measureEngine } from '../../../daemon/inference/tuning/measure-engine.ts'
-import { LEAST_BYTES, Tuner, type TuningRequest } from '../../../daemon/inference/tuning/tuner.ts'
+import { Tuner, type TuningRequest } from '../../../daemon/inference/tuning/tuner.ts'
 import { writeRandomModel } from '../../../models/gguf/random-model.ts'
 import { Catalogue } from '../../../shared/catalogue.ts'
 import { SMALL } from './fixtures.ts'
 import { TestClock } from './test-clock.ts'
+
+const LEAST_BYTES = 64 * 1024 * 1024
 
 const logger = pino({ level: 'silent' })
 const never = new AbortController().signal

@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { KnownCoordinators } from '../../../daemon/coordinators/known-coordinators.ts'
 import { announceService } from '../../../daemon/services/announce.ts'
 import { Nudge } from '../../../daemon/uplink/nudge.ts'
-import { Uplink, type UplinkOptions } from '../../../daemon/uplink/uplink.ts'
+import { Uplink } from '../../../daemon/uplink/uplink.ts'
 import { newId } from '../../../shared/ids.ts'
 import { Announce } from '../../../shared/wire/announce.ts'
 import { DeviceFacts } from '../../../shared/wire/device.ts'
@@ -24,6 +24,8 @@ import {
   standIn,
   waitUntilTrue,
 } from '../stand-in.ts'
+
+type UplinkOptions = ConstructorParameters<typeof Uplink>[0]
 
 const sample = (takenAt: number): Sample => ({
   taken_at: takenAt,

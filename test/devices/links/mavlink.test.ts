@@ -7,11 +7,7 @@ import type { DeviceFailure } from '../../../devices/device-failure.ts'
 import type { DeviceLink, ExecuteContext } from '../../../devices/device-link.ts'
 import { MavlinkLinkConfig } from '../../../devices/links/mavlink/config.ts'
 import { parseConnection } from '../../../devices/links/mavlink/connection.ts'
-import {
-  DATAGRAMS_OF_STRANGERS,
-  DATAGRAMS_PER_VEHICLE,
-  FairRate,
-} from '../../../devices/links/mavlink/fair-rate.ts'
+import { FairRate } from '../../../devices/links/mavlink/fair-rate.ts'
 import { encodeFrame } from '../../../devices/links/mavlink/frame.ts'
 import { GLOBAL_POSITION_INT, STATUSTEXT } from '../../../devices/links/mavlink/messages.ts'
 import { ModeWatch } from '../../../devices/links/mavlink/mode-watch.ts'
@@ -41,6 +37,9 @@ import {
   STABILIZE,
   StandInCopter,
 } from './stand-in-copter.ts'
+
+const DATAGRAMS_OF_STRANGERS = 200
+const DATAGRAMS_PER_VEHICLE = 300
 
 const GO_TO = { lat: 48.1003, lon: 11.5004, altitude_m: 20, speed_m_s: 3.3 }
 

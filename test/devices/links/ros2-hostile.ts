@@ -90,7 +90,7 @@ const plan = (params: object): string[] | undefined => {
   }
 }
 
-export interface HostileResult {
+interface HostileResult {
   /** Calls that reached the tool with exactly their arguments. */
   exact: number
   refused: number

@@ -49,7 +49,7 @@ const FAILED = 4
 const PREARM_CHECK = 0x1000_0000
 const PX4 = 12
 /** All that a position filter needs, and nothing that it must not have. */
-export const EKF_FINE = 0x33f
+const EKF_FINE = 0x33f
 
 interface Command {
   message: 'COMMAND_LONG' | 'COMMAND_INT'

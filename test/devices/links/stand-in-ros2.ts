@@ -38,7 +38,7 @@ case "$2 $3" in
 esac
 `
 
-export interface StandInRos2 {
+interface StandInRos2 {
   /** Path of the program. */
   command: string
   /** Arguments of the calls so far, oldest first; those that read states are left out. */

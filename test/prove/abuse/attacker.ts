@@ -9,7 +9,7 @@ import {
   requestText,
 } from './target.ts'
 
-export const ATTACKS = [
+const ATTACKS = [
   'pipelines',
   'slow-readers',
   'idle',
@@ -20,7 +20,7 @@ export const ATTACKS = [
 ] as const
 export type Attack = (typeof ATTACKS)[number]
 
-export interface AttackOptions {
+interface AttackOptions {
   attack: Attack
   target: AbuseTarget
   /** Share of the full number of connections, up to 1. */

@@ -12,7 +12,7 @@ import type { EngineReport } from '../../../shared/wire/telemetry.ts'
 import { floodFrames } from './frame-flood.ts'
 import { CHAT_MODEL, EMBEDDING_MODEL, LARGE_BYTES, LARGE_INPUT } from './target.ts'
 
-export interface CellBehaviour {
+interface CellBehaviour {
   engines: EngineReport[]
   /** Takes over a connected data plane. */
   serve: (socket: Socket) => void

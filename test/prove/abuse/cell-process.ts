@@ -7,7 +7,7 @@ import { type AbuseTarget, HOST } from './target.ts'
 const SAMPLE_MS = 2000
 const AGAIN_MS = 200
 
-export interface CellOptions {
+interface CellOptions {
   behaviour: Behaviour
   target: AbuseTarget
 }

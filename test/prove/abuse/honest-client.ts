@@ -4,10 +4,10 @@ import type { CellLogin } from '../../../bench/fleet/simulated-cell.ts'
 import { RawMqtt } from '../../support/raw-mqtt.ts'
 import { type AbuseTarget, chatBody, embeddingBody, HOST } from './target.ts'
 
-export const KINDS = ['plain', 'stream', 'embedding', 'healthz', 'control', 'mqtt'] as const
-export type Kind = (typeof KINDS)[number]
+const KINDS = ['plain', 'stream', 'embedding', 'healthz', 'control', 'mqtt'] as const
+type Kind = (typeof KINDS)[number]
 
-export interface ClientTarget extends AbuseTarget {
+interface ClientTarget extends AbuseTarget {
   /** Port of the control server. */
   controlPort: number
 }

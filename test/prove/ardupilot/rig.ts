@@ -11,7 +11,7 @@ import { pause } from '../../support/wait-until.ts'
 
 type Json = Record<string, unknown>
 
-export interface RigVehicle {
+interface RigVehicle {
   name: string
   kind: 'copter' | 'rover'
   home?: Home

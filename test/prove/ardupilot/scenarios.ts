@@ -7,7 +7,7 @@ import { openRig, type Programs, type Rig, type RigUnit, readDevice, waitForTrut
 import { walkCopter, walkRover } from './walk.ts'
 
 /** One part of the proof; its rows are what was said, and what was true. */
-export interface Scenario {
+interface Scenario {
   name: string
   run(programs: Programs): Promise<FlightRow[]>
 }

@@ -8,7 +8,7 @@ interface Need {
 }
 
 /** Sizes of version 3.21.1 of the engine; `npm run gpu-engines` brings the second and the third. */
-export const NEEDS: readonly Need[] = [
+const NEEDS: readonly Need[] = [
   { name: 'node-llama-cpp', archiveMb: 35.4, installedMb: 41, holds: 'the library of the engine' },
   {
     name: '@node-llama-cpp/linux-x64-cuda',

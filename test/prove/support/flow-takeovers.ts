@@ -22,7 +22,7 @@ const tiers = Object.fromEntries(
   ]),
 )
 
-export interface FlowTakeovers extends FlowVerdict {
+interface FlowTakeovers extends FlowVerdict {
   kills: number
   pauses: number
   /** Calls in progress at the moments of the kills and pauses, over both coordinators. */

@@ -12,7 +12,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { echoCell } from './echo-cell.ts'
 import { useUpMonth } from './month-client.ts'
 
-export interface MonthEnd {
+interface MonthEnd {
   /** Number of clients that ask at once, each one request after another. */
   clients: number
   /** Requests a month of the key. */
@@ -23,7 +23,7 @@ export interface MonthEnd {
   kills: number
 }
 
-export interface MonthEndMetrics {
+interface MonthEndMetrics {
   /** Requests that reached the cell. */
   served: number
   /** Whole answers that clients have got. */

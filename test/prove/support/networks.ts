@@ -5,7 +5,7 @@ import { NamespaceNetwork } from './namespace-network.ts'
 import type { Network } from './network.ts'
 
 /** Settings of PostgreSQL for the networks, and a function that opens them once it runs. */
-export interface NetworkPlan {
+interface NetworkPlan {
   settings: Record<string, string>
   files: Record<string, string>
   open(cluster: Cluster, port: number): Promise<Network>

@@ -11,7 +11,7 @@ export interface OpenStream {
   leave(): void
 }
 
-export type StreamEnd = 'error event' | 'cut' | 'complete' | 'refused' | 'left'
+type StreamEnd = 'error event' | 'cut' | 'complete' | 'refused' | 'left'
 
 const BODY = JSON.stringify({
   model: 'model-a:7b',

@@ -23,7 +23,7 @@ interface KillPlan {
   everyMs: number
 }
 
-export interface RampUpKills {
+interface RampUpKills {
   /** Faults that were made while a ramp-up was open. */
   kills: number
   pauses: number

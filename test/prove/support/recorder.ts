@@ -6,13 +6,13 @@ import {
 } from '../../support/linearizability.ts'
 
 /** An answer as the histories see it; status 0 when there was none. */
-export interface HistoryAnswer {
+interface HistoryAnswer {
   status: number
   body: Record<string, unknown>
 }
 
 /** A call with what a history needs of its answer; undefined outputs count as lost answers. */
-export interface RecordedCall<Input, Output> {
+interface RecordedCall<Input, Output> {
   subject: string
   input: Input
   /** Milliseconds by which the call may see an older state. */

@@ -14,7 +14,7 @@ import { type EchoCell, echoCell } from './echo-cell.ts'
 import type { Network } from './network.ts'
 import { planNetworks } from './networks.ts'
 
-export interface ReplicaSetPlan {
+interface ReplicaSetPlan {
   /** Coordinators; three by default. */
   count?: number
   /** Flags of each coordinator. */

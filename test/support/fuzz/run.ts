@@ -13,7 +13,7 @@ import { silent } from '../cell.ts'
 import { callsOf, type FuzzCall } from './calls.ts'
 import { type FuzzAnswer, judgeBy } from './judge.ts'
 
-export interface FuzzOutcome {
+interface FuzzOutcome {
   calls: number
   /** Answers by their status. */
   statuses: Record<string, number>

@@ -1,7 +1,7 @@
 import type { AvahiService } from '../avahi.ts'
 import { LLM_STAND_INS, type StandIn } from '../llm-stand-ins.ts'
 
-export interface BedService {
+interface BedService {
   port: number
   /** Bytes that it sends at once. */
   banner?: string

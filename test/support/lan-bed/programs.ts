@@ -6,7 +6,7 @@ import type { BedHost } from './hosts.ts'
 type Program = NonNullable<BedHost['program']>
 
 /** Debian has daemons where only root looks. */
-export const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
+const PATH = `${process.env.PATH}:/usr/sbin:/usr/local/sbin`
 
 /** Accounts that programs give up their rights for. */
 const USERS: Readonly<Record<Program, string>> = { mosquitto: 'root', nginx: 'root', sshd: 'sshd' }

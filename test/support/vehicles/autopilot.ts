@@ -10,7 +10,7 @@ import { SecondPort } from './second-port.ts'
 
 /** Programs of ArduPilot that can be flown, and the model that its simulator has for each. */
 const MODELS = { copter: 'quad', rover: 'rover', plane: 'plane', sub: 'vectored' } as const
-export type VehicleProgram = keyof typeof MODELS
+type VehicleProgram = keyof typeof MODELS
 
 export interface Home {
   lat: number

@@ -154,7 +154,7 @@ export class Flight {
   }
 }
 
-export interface StartedCommand {
+interface StartedCommand {
   startedAt: number
   answer: Promise<{ status: number; body: Json }>
 }

@@ -26,7 +26,7 @@ const MODES = {
   offboard: [6, 0],
   stabilized: [7, 0],
 } as const satisfies Record<string, readonly [main: number, sub: number]>
-export type Px4Mode = keyof typeof MODES
+type Px4Mode = keyof typeof MODES
 
 export const customModeOf = (mode: Px4Mode): number => {
   const [main, sub] = MODES[mode]
@@ -41,13 +41,13 @@ const AUTO = 4
 const CUSTOM_MODE_ENABLED = 1
 
 /** A command as `vehicle_command` has it; altitudes are above the sea. */
-export interface Px4Command {
+interface Px4Command {
   command: number
   params: readonly [number, number, number, number, number, number, number]
 }
 
 /** Parameters of PX4 with their defaults. */
-export const PX4_PARAMETERS = {
+const PX4_PARAMETERS = {
   MIS_TAKEOFF_ALT: 2.5,
   NAV_MC_ALT_RAD: 0.8,
   MPC_XY_CRUISE: 5,

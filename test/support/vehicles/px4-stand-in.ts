@@ -25,7 +25,7 @@ const SET_MESSAGE_INTERVAL = 511
 const REQUEST_MESSAGE = 512
 const GET_HOME_POSITION = 410
 
-export interface Px4Options {
+interface Px4Options {
   /** UDP port that it sends to: that of a radio, or of a cell. */
   port: number
   home?: Px4Home

@@ -8,13 +8,13 @@ import { Radio } from './radio.ts'
 
 type Ending = () => unknown
 
-export interface Px4Rig {
+interface Px4Rig {
   vehicle: Px4StandIn
   radio: Radio
   flight: Flight
 }
 
-export interface Px4RigOptions {
+interface Px4RigOptions {
   speedup?: number
   parameters?: Partial<Px4Parameters>
 }

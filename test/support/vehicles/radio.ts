@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import { once } from 'node:events'
 
 /** Faults of a radio in both directions; they may change at any time. */
-export interface RadioFaults {
+interface RadioFaults {
   /** Share of the datagrams that never arrive, from 0 to 1. */
   loss: number
   /** Delay of each datagram, in milliseconds. */

@@ -16,7 +16,7 @@ interface PushQueueParts {
 }
 
 /** Events that may wait for one hook; those that come on top are not sent. */
-export const MAX_WAITING = 100
+const MAX_WAITING = 100
 
 const V1 = new V1PushNotificationSerializer()
 const V03 = new V03PushNotificationSerializer()

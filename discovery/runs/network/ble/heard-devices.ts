@@ -2,13 +2,13 @@ import type { Advertisement } from './ble-backend.ts'
 import { HeardDevice } from './heard-device.ts'
 
 /** Most devices of one scan. */
-export const MAX_DEVICES = 1024
+const MAX_DEVICES = 1024
 
 /**
  * Addresses after which a scan ends. The library remembers every address, and a sender of invented
  * ones could fill the memory of the process.
  */
-export const MAX_ADDRESSES = 8 * MAX_DEVICES
+const MAX_ADDRESSES = 8 * MAX_DEVICES
 
 /** Devices of one scan, by their address. */
 export class HeardDevices {

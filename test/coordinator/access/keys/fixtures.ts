@@ -1,10 +1,12 @@
 import type { Test } from 'tap'
-import { Keys, type KeysOptions } from '../../../../coordinator/access/keys/keys.ts'
+import { Keys } from '../../../../coordinator/access/keys/keys.ts'
 import { createPerson } from '../../../../coordinator/access/people/people.ts'
 import { createTenant } from '../../../../coordinator/access/people/tenants.ts'
 import type { KeySpec } from '../../../../coordinator/kernel/declaration/key.ts'
 import type { Store } from '../../../../coordinator/kernel/store/store.ts'
 import { BY, temporaryStore } from '../../kernel/store/temporary.ts'
+
+type KeysOptions = ConstructorParameters<typeof Keys>[0]
 
 export const logger = { warn: () => {} }
 

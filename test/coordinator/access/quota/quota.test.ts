@@ -6,13 +6,15 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Calendar, monthAt, monthBefore } from '../../../../coordinator/access/quota/month.ts'
 import { leaseSize } from '../../../../coordinator/access/quota/month-ledger.ts'
-import { LeasedQuota, type QuotaOptions } from '../../../../coordinator/access/quota/quota.ts'
+import { LeasedQuota } from '../../../../coordinator/access/quota/quota.ts'
 import { Tiers } from '../../../../coordinator/access/quota/tiers.ts'
 import { MinuteWindow } from '../../../../coordinator/kernel/base/minute-window.ts'
 import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook.ts'
 import type { Store } from '../../../../coordinator/kernel/store/store.ts'
 import { databaseFor } from '../../../support/postgres.ts'
 import { notInFiles, temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
+
+type QuotaOptions = ConstructorParameters<typeof LeasedQuota>[0]
 
 const NOW = Date.UTC(2026, 10, 20)
 const DECEMBER = Date.UTC(2026, 11, 1)

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import * as z from 'zod'
 import { findTriggerCycle } from '../../../../coordinator/agents/flows/find-trigger-cycle.ts'
-import { type Flows, MOST_OPEN_RUNS } from '../../../../coordinator/agents/flows/flows.ts'
+import type { Flows } from '../../../../coordinator/agents/flows/flows.ts'
 import { startOnEvents } from '../../../../coordinator/agents/flows/operations/start-on-events.ts'
 import { takeRun, writeRun } from '../../../../coordinator/agents/flows/run-store.ts'
 import type { Views } from '../../../../coordinator/assembly/coordinator.ts'
@@ -12,6 +12,8 @@ import type { CloudEvent } from '../../../../coordinator/kernel/events/bus.ts'
 import type { Job } from '../../../../coordinator/kernel/queue/job.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { a2aScene, askUntil, caller } from '../../../support/a2a.ts'
+
+const MOST_OPEN_RUNS = 200
 
 const output = z.object({ value: z.string() })
 const base = { name: 'Test', tags: ['test'], access: 'operator' as const, output }

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { bootstrap } from '../../../../coordinator/access/keys/bootstrap.ts'
 import { Flows } from '../../../../coordinator/agents/flows/flows.ts'
-import { FlowRunner, MOST_OUTPUT_BYTES } from '../../../../coordinator/agents/flows/run-flow.ts'
+import { FlowRunner } from '../../../../coordinator/agents/flows/run-flow.ts'
 import { forgetRuns } from '../../../../coordinator/agents/flows/run-retention.ts'
 import type { StepCaller, StepResult } from '../../../../coordinator/agents/flows/step-caller.ts'
 import { CoordinatorConfig } from '../../../../coordinator/config.ts'
@@ -10,6 +10,8 @@ import { JobError } from '../../../../coordinator/kernel/queue/job-error.ts'
 import type { Queue } from '../../../../coordinator/kernel/queue/queue.ts'
 import { systemRuntime } from '../../../../shared/runtime.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
+
+const MOST_OUTPUT_BYTES = 256 * 1024
 
 const BY = { tenantId: 'demo', keyId: 'k', requestId: 'r', actor: 'key:k' }
 const step = (id: string) => ({ id, skill: id, compensate: { skill: `undo-${id}` } })

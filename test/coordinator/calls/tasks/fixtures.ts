@@ -30,7 +30,7 @@ export const requestInput: TurnWork = async turn => {
 export const completed: Opening = { state: 'completed' }
 export const failed: Opening = { state: 'failed' }
 
-export const messageTo = ({ id, contextId }: Task): Message =>
+const messageTo = ({ id, contextId }: Task): Message =>
   agentMessage(id, contextId, [textPart('more')])
 
 /** A message to a task, whose turn begins like this. */

@@ -4,12 +4,13 @@ import { artifactOf, dataPart } from '../../../../coordinator/calls/tasks/parts.
 import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
 import { findBrokenTransition } from '../../../../coordinator/calls/tasks/transition.ts'
 import type { TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
-import { MAX_RUNNING_PER_TENANT } from '../../../../coordinator/calls/tasks/turns.ts'
 import type { EventDraft } from '../../../../coordinator/kernel/events/bus.ts'
 import { systemRuntime } from '../../../../shared/runtime.ts'
 import { newOwnership } from '../../../support/replicas.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { temporaryStore } from '../../kernel/store/temporary.ts'
+
+const MAX_RUNNING_PER_TENANT = 500
 
 const quiet = { warn: () => {}, error: () => {} }
 

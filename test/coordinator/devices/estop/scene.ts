@@ -28,7 +28,7 @@ import { temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts
 const signer = createSigner(generatePrivateKey())
 export const PERSON = { actor: 'key:ann' }
 
-export type TestCell = Awaited<ReturnType<typeof createCell>>
+type TestCell = Awaited<ReturnType<typeof createCell>>
 
 /** A cell with its real latch, on an uplink that carries messages at once. */
 const createCell = (deviceIds: string[], site: string | null) => {

@@ -13,7 +13,6 @@ import {
 } from '../../../../coordinator/discovery/entities/entity-upkeep.ts'
 import { listEntityWords } from '../../../../coordinator/discovery/entities/entity-words.ts'
 import { readTracesOf } from '../../../../coordinator/discovery/entities/evidence-rows.ts'
-import { KEY_ALARM_EVENT } from '../../../../coordinator/discovery/entities/key-alarms.ts'
 import type { EvidenceBounds } from '../../../../coordinator/discovery/entities/stored-evidence.ts'
 import { CellRates } from '../../../../coordinator/discovery/modules/cell-rates.ts'
 import { ModuleObserver } from '../../../../coordinator/discovery/modules/module-observer.ts'
@@ -30,6 +29,8 @@ import { ShoalError } from '../../../../shared/errors.ts'
 import type { ModuleRow } from '../../../../shared/wire/findings.ts'
 import { TEST_PSEUDONYMS } from '../../../support/pseudonyms.ts'
 import { BY, temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
+
+const KEY_ALARM_EVENT = 'shoal.discovery.key_alarm'
 
 const DAY_MS = 86_400_000
 /** Sequences of random steps. */

@@ -9,7 +9,7 @@ export interface FuzzOptions {
   seed: number
 }
 
-export interface FuzzResult {
+interface FuzzResult {
   packets: number
   connections: number
   /** Messages that were taken for somebody else's than the sender's. */

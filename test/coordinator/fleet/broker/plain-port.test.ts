@@ -1,10 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import {
-  openPlainPort,
-  type PlainPortParts,
-} from '../../../../coordinator/fleet/broker/plain-port.ts'
+import { openPlainPort } from '../../../../coordinator/fleet/broker/plain-port.ts'
 import { Budgets } from '../../../../coordinator/kernel/budgets/budgets.ts'
 import { LimitsConfig } from '../../../../coordinator/kernel/budgets/limits-config.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
@@ -13,6 +10,8 @@ import { topicFor } from '../../../../shared/wire/topics.ts'
 import { busRig, loginOf, makeEmbeddedBus } from '../../../support/bus.ts'
 import { silent } from '../../../support/cell.ts'
 import { RawMqtt } from '../../../support/raw-mqtt.ts'
+
+type PlainPortParts = Parameters<typeof openPlainPort>[0]
 
 const A = newId('cell')
 const B = newId('cell')

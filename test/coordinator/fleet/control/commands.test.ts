@@ -8,11 +8,7 @@ import {
   toStoredCommand,
 } from '../../../../coordinator/fleet/control/command.ts'
 import { makeCommand } from '../../../../coordinator/fleet/control/command-request.ts'
-import {
-  type Commands,
-  type CommandsParts,
-  createCommands,
-} from '../../../../coordinator/fleet/control/commands.ts'
+import { type Commands, createCommands } from '../../../../coordinator/fleet/control/commands.ts'
 import { UnconfirmedStops } from '../../../../coordinator/fleet/control/unconfirmed-stops.ts'
 import { WriteBehind } from '../../../../coordinator/fleet/control/write-behind.ts'
 import { withChangeHook } from '../../../../coordinator/kernel/store/change-hook.ts'
@@ -34,6 +30,8 @@ import { ARM, ROVER_ID } from '../../../support/device-ids.ts'
 import { soleReplica } from '../../../support/replicas.ts'
 import { BY, temporaryStore } from '../../kernel/store/temporary.ts'
 import { addCell } from './cell-row.ts'
+
+type CommandsParts = Parameters<typeof createCommands>[0]
 
 const CELL = newId('cell')
 const coordinator = createSigner(generatePrivateKey())

@@ -2,7 +2,6 @@ import { resolve } from 'node:path'
 import t, { type Test } from 'tap'
 import { newCell } from '../../../../coordinator/fleet/cells/cell.ts'
 import { askCell, type CellQuestion } from '../../../../coordinator/fleet/questions/ask-cell.ts'
-import { MAX_WAITING_LINE_BYTES } from '../../../../coordinator/fleet/questions/line-reader.ts'
 import { streamFromCell } from '../../../../coordinator/fleet/questions/stream-from-cell.ts'
 import type { Helper } from '../../../../daemon/helper/helper.ts'
 import { createSpawner } from '../../../../daemon/helper/helper-child.ts'
@@ -17,6 +16,8 @@ import { withQuestions } from '../../../../daemon/questions/with-questions.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { type CellHandler, linkCell } from '../../../support/cell.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
+
+const MAX_WAITING_LINE_BYTES = 256 * 1024
 
 const CHILD = resolve(import.meta.dirname, '..', '..', '..', 'support', 'helper-child.ts')
 

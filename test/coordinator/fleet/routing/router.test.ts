@@ -8,11 +8,9 @@ import {
   release,
 } from '../../../../coordinator/fleet/routing/engine.ts'
 import { type CellEngine, Router } from '../../../../coordinator/fleet/routing/router.ts'
-import {
-  createTrails,
-  HALF_LIFE_MS,
-  trailOf,
-} from '../../../../coordinator/fleet/routing/trails.ts'
+import { createTrails, trailOf } from '../../../../coordinator/fleet/routing/trails.ts'
+
+const HALF_LIFE_MS = 60_000
 
 const engine = (cellId: string, inFlight = 0, slots = 4, others = 0, ready = true): CellEngine => ({
   cellId,

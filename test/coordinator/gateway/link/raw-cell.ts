@@ -104,7 +104,7 @@ export const collectFrames = (cell: Socket) => {
   return { heard, next, closed }
 }
 
-export interface RawCellOptions {
+interface RawCellOptions {
   pingEveryMs?: number
   open?: typeof openLink
   /** Settings with which the cell greets. */
@@ -137,7 +137,7 @@ export const rawCell = async (
   return { cell, socket, link, up, isDown, reasons, send, ...ear }
 }
 
-export type RawCell = Awaited<ReturnType<typeof rawCell>>
+type RawCell = Awaited<ReturnType<typeof rawCell>>
 
 /** A raw cell that has sent its settings. */
 export const greetedCell = async (t: Test, options: RawCellOptions = {}): Promise<RawCell> => {

@@ -1,7 +1,6 @@
 import t from 'tap'
 import {
   analyseCosts,
-  type Cost,
   computeMonthlyCents,
 } from '../../../../coordinator/insight/business/costs.ts'
 import { analyseRecruitment } from '../../../../coordinator/insight/business/recruitment.ts'
@@ -9,6 +8,8 @@ import {
   analyseRevenue,
   type Subscription,
 } from '../../../../coordinator/insight/business/revenue.ts'
+
+type Cost = Parameters<typeof computeMonthlyCents>[0]
 
 const TODAY = '2026-11-20'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Views } from '../../../../coordinator/assembly/coordinator.ts'
-import { createCallStats, KEPT_DURATIONS } from '../../../../coordinator/calls/invoke/call-stats.ts'
+import { createCallStats } from '../../../../coordinator/calls/invoke/call-stats.ts'
 import {
   type DiagnosisCheck,
   diagnose,
@@ -10,6 +10,8 @@ import {
 import { Fleet } from '../../../../coordinator/fleet/cells/fleet.ts'
 import { createVitals } from '../../../../coordinator/kernel/base/vitals.ts'
 import { appWith, views } from '../../../support/app.ts'
+
+const KEPT_DURATIONS = 256
 
 const cell = (id: string, more: Partial<Observations['cells'][number]> = {}) =>
   ({ id, presence: 'ready', linked: true, clockAheadMs: 0, ...more }) as const

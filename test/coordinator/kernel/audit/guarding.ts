@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { createAudit } from '../../../../coordinator/kernel/audit/audit.ts'
-import { AuditGuard, type AuditGuardParts } from '../../../../coordinator/kernel/audit/guard.ts'
+import { AuditGuard } from '../../../../coordinator/kernel/audit/guard.ts'
 import type { SealedTrx, Store } from '../../../../coordinator/kernel/store/store.ts'
 import { systemRuntime, waitBy } from '../../../../shared/runtime.ts'
 import type { AuditHead } from '../../../../shared/wire/audit-head.ts'
@@ -8,6 +8,8 @@ import { silent } from '../../../support/cell.ts'
 import { loneSigner } from '../../../support/lone-signer.ts'
 import { signingOf } from '../../../support/secrets.ts'
 import { notInFiles, testStore } from '../store/temporary.ts'
+
+type AuditGuardParts = Parameters<typeof AuditGuard.start>[0]
 
 export const signer = loneSigner()
 

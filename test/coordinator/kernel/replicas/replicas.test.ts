@@ -1,13 +1,12 @@
 import t, { type Test } from 'tap'
 import { createOwnership, LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
 import { runInMaintenance } from '../../../../coordinator/kernel/replicas/maintenance.ts'
-import {
-  LIVES_MS,
-  RegisteredReplicas,
-} from '../../../../coordinator/kernel/replicas/registered-replicas.ts'
+import { RegisteredReplicas } from '../../../../coordinator/kernel/replicas/registered-replicas.ts'
 import { findOwner } from '../../../../coordinator/kernel/replicas/rendezvous.ts'
 import { silent } from '../../../support/cell.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
+
+const LIVES_MS = 3000
 
 const urlOf = (id: string): string => `https://${id}.example.org`
 

@@ -15,7 +15,7 @@ import {
   time,
   withDefault,
 } from '../../../../coordinator/kernel/store/columns.ts'
-import { ddlOf, type EngineName } from '../../../../coordinator/kernel/store/ddl.ts'
+import { ddlOf } from '../../../../coordinator/kernel/store/ddl.ts'
 import {
   defineTable,
   type TableDefinition,
@@ -32,6 +32,8 @@ import { sqliteEngine } from '../../../../coordinator/kernel/store/sqlite/sqlite
 import { openStore } from '../../../../coordinator/kernel/store/store.ts'
 import { createDatabase, postgresMissing } from '../../../support/postgres.ts'
 import { temporaryFolder } from './temporary.ts'
+
+type EngineName = Parameters<typeof ddlOf>[1]
 
 type AnyTables = Record<string, Record<string, unknown>>
 type Reader = Kysely<AnyTables>

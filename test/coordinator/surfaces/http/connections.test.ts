@@ -8,7 +8,6 @@ import {
   issueAuthority,
   issueServerCertificate,
 } from '../../../../coordinator/kernel/tls/certificate.ts'
-import { MAX_WAITING } from '../../../../coordinator/surfaces/http/connection.ts'
 import { openConnections } from '../../../../coordinator/surfaces/http/open-connections.ts'
 import { putInFront } from '../../../../coordinator/surfaces/http/put-in-front.ts'
 import { acceptUpgrades } from '../../../../coordinator/surfaces/http/upgrades.ts'
@@ -22,6 +21,8 @@ import {
 import { appWith, config, rawRequest } from '../../../support/app.ts'
 import { silent } from '../../../support/cell.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
+
+const MAX_WAITING = 16
 
 const DOCUMENT = 'GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n'
 const ALIVE = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'

@@ -2,10 +2,11 @@ import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
-import { CALLS_PER_MINUTE } from '../../../../coordinator/access/quota/call-limits.ts'
 import { appWith, config, keyOfTier } from '../../../support/app.ts'
 import { silent } from '../../../support/cell.ts'
 import { createEvents } from '../../../support/memory-events.ts'
+
+const CALLS_PER_MINUTE = 60
 
 const scene = async (t: Test, settings: object = {}) => {
   const events = createEvents({ source: '/shoal/test', logger: silent })

@@ -1,9 +1,10 @@
 import t, { type Test } from 'tap'
 import { newSecret } from '../../../../coordinator/access/keys/secret.ts'
-import { CLAIM_PREFIX } from '../../../../coordinator/access/visitors/visitors.ts'
 import { governanceScene } from '../../../support/governance.ts'
 import { auditRows } from '../../access/keys/fixtures.ts'
 import { BY } from '../../kernel/store/temporary.ts'
+
+const CLAIM_PREFIX = 'shl_claim_'
 
 const ADA = { name: 'Ada', contact: 'ada@example.org', purpose: 'a chat for our club' }
 const HOUR_MS = 3_600_000

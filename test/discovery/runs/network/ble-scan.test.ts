@@ -1,11 +1,7 @@
 import t, { type Test } from 'tap'
 import bleScan from '../../../../discovery/modules/network/ble-scan.ts'
 import { classifyAddress } from '../../../../discovery/runs/network/ble/classify-address.ts'
-import {
-  HeardDevices,
-  MAX_ADDRESSES,
-  MAX_DEVICES,
-} from '../../../../discovery/runs/network/ble/heard-devices.ts'
+import { HeardDevices } from '../../../../discovery/runs/network/ble/heard-devices.ts'
 import { readBtHome } from '../../../../discovery/runs/network/ble/read-bthome.ts'
 import { readEddystone } from '../../../../discovery/runs/network/ble/read-eddystone.ts'
 import run from '../../../../discovery/runs/network/ble-scan.ts'
@@ -17,6 +13,9 @@ import {
   type Report,
 } from '../../../support/hci-controller.ts'
 import { createScanContext, listRows } from '../../../support/scan-context.ts'
+
+const MAX_ADDRESSES = 8192
+const MAX_DEVICES = 1024
 
 const hex = (text: string): Buffer => Buffer.from(text.replaceAll(' ', ''), 'hex')
 

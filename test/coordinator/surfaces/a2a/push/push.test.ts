@@ -8,12 +8,13 @@ import { Outbound } from '../../../../../coordinator/kernel/outbound/outbound-co
 import { createSender } from '../../../../../coordinator/kernel/outbound/sender.ts'
 import { openWorker } from '../../../../../coordinator/kernel/queue/open-worker.ts'
 import { A2A_PUSH, a2aPush } from '../../../../../coordinator/surfaces/a2a/push/a2a-push.ts'
-import { MAX_WAITING } from '../../../../../coordinator/surfaces/a2a/push/push-queue.ts'
 import { type AnyJson, a2aScene, askUntil, caller, message } from '../../../../support/a2a.ts'
 import { testSkills } from '../../../../support/a2a-skills.ts'
 import { openNothing } from '../../../../support/coordinator.ts'
 import { REFUSED_ADDRESSES } from '../../../../support/refused-addresses.ts'
 import { BY } from '../../../kernel/store/temporary.ts'
+
+const MAX_WAITING = 100
 
 /** A receiver whose answers are told in advance; 204 when nothing was. */
 const startTarget = async (t: Pick<Test, 'teardown'>) => {
