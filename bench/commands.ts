@@ -26,6 +26,7 @@ import { createToken } from '../coordinator/fleet/enrolment/join-tokens.ts'
 import { createSoleReplica } from '../coordinator/kernel/replicas/sole-replica.ts'
 import { openStore, type Store } from '../coordinator/kernel/store/store.ts'
 import { acceptUpgrades } from '../coordinator/surfaces/http/upgrades.ts'
+import { newId } from '../shared/ids.ts'
 import { systemRuntime } from '../shared/runtime.ts'
 import { createSigner, generatePrivateKey } from '../shared/signing.ts'
 import { Ack, FINAL_STATES } from '../shared/wire/command.ts'
@@ -48,7 +49,12 @@ const enrol = async (store: Store, count: number): Promise<BenchCellsOptions['ce
         name: `cell-${i}`,
         public_key: createSigner(privateKey).publicKey,
       }
-      const cell = newCell(request, token.id, digestOf(credential).toString('hex'), Date.now())
+      const cell = newCell(request, {
+        id: newId('cell'),
+        tokenId: token.id,
+        digest: digestOf(credential).toString('hex'),
+        now: Date.now(),
+      })
       await trx.insertInto('cells').values(cellTable.write(cell)).execute()
       cells.push({ id: cell.id, credential, privateKey })
     }

@@ -12,6 +12,7 @@ import { createToken } from '../../coordinator/fleet/enrolment/join-tokens.ts'
 import { openSecrets } from '../../coordinator/kernel/secrets/open-secrets.ts'
 import { openStore } from '../../coordinator/kernel/store/store.ts'
 import { silentLogger } from '../../coordinator/surfaces/admin/on-store.ts'
+import { newId } from '../../shared/ids.ts'
 import { createSigner, generatePrivateKey } from '../../shared/signing.ts'
 import { parseTopic, wildcardFor } from '../../shared/wire/topics.ts'
 import { findFreePort, startMosquitto } from '../../test/support/mosquitto.ts'
@@ -57,7 +58,12 @@ export const enrolCells = async (stateDir: string, count: number): Promise<CellL
         name: 'simulated',
         public_key: createSigner(privateKey).publicKey,
       }
-      const cell = newCell(request, token.id, digest, Date.now())
+      const cell = newCell(request, {
+        id: newId('cell'),
+        tokenId: token.id,
+        digest,
+        now: Date.now(),
+      })
       logins.push({ id: cell.id, credential, privateKey })
       return cellTable.write(cell)
     })

@@ -6,6 +6,7 @@ import { createToken } from '../../coordinator/fleet/enrolment/join-tokens.ts'
 import { bucketOf, type Segment } from '../../coordinator/fleet/series/bucket.ts'
 import { createSeriesStore, type SegmentKey } from '../../coordinator/fleet/series/series-store.ts'
 import type { Store } from '../../coordinator/kernel/store/store.ts'
+import { newId } from '../../shared/ids.ts'
 import { DAY_MS } from '../../shared/time.ts'
 
 const HOUR_MS = 3_600_000
@@ -23,9 +24,10 @@ export const fillFleet = async (
 ): Promise<void> => {
   const { token } = await createToken(ledger, { uses: 1, ttlMinutes: 60 }, { actor: 'bench' })
   const request = { token: '', name: 'simulated', public_key: '' }
-  const rows = Array.from({ length: cells }, (_, n) =>
-    cellTable.write(newCell(request, token.id, `digest-${n}`, now)),
-  )
+  const rows = Array.from({ length: cells }, (_, n) => {
+    const own = { id: newId('cell', now), tokenId: token.id, digest: `digest-${n}`, now }
+    return cellTable.write(newCell(request, own))
+  })
   for (let n = 0; n < cells; n += CELLS_PER_INSERT)
     await ledger.sealed.write(trx =>
       trx

@@ -14,7 +14,7 @@ import { headerCheck, newRequestId } from '../surfaces/http/safety.ts'
 import { TrustedProxies } from '../surfaces/http/trusted-proxies.ts'
 import { acceptUpgrades } from '../surfaces/http/upgrades.ts'
 
-interface CellPortParts extends Pick<Base, 'stack' | 'logger'> {
+interface CellPortParts extends Pick<Base, 'stack' | 'logger' | 'runtime'> {
   config: CoordinatorConfig
   app: FastifyInstance
   admission: Pick<CellAdmission, 'authenticate' | 'noteConnection'>
@@ -66,6 +66,7 @@ export const openUpgrades = (parts: CellPortParts): object => {
         cellId,
         socket,
         logger,
+        runtime: parts.runtime,
         pingEveryMs,
         onUp: link => fleet.linkUp(link),
         onDown: link => fleet.linkDown(link),

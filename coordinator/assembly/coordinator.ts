@@ -65,7 +65,7 @@ const createBeginning = (
     moreSkills,
     callable: [...operations, ...offered],
     fixture,
-    views: createCallViews(offered, runtime.now),
+    views: createCallViews(offered, runtime),
   }
 }
 

@@ -9,6 +9,7 @@ import type { OpenMinute } from '../../coordinator/kernel/base/minute.ts'
 import type { Store } from '../../coordinator/kernel/store/store.ts'
 import type { LedgerTables } from '../../coordinator/kernel/store/tables.ts'
 import { ShoalError } from '../../shared/errors.ts'
+import { systemRuntime } from '../../shared/runtime.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** Three coordinators on one store, and a clock of it that the test sets. */
@@ -36,6 +37,7 @@ const createCoordinator = (store: Store, replica: string, clock: { ms: number })
   let transactions = 0
   const exchange = createSlotExchange(store.ledger, replica)
   const minutes = new SharedMinutes({
+    runtime: systemRuntime,
     exchange: async (...asked) => {
       transactions++
       if (isAway) throw new ShoalError('store_unavailable', 'no connection')

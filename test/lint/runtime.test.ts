@@ -14,45 +14,31 @@ const stripComments = (text: string): string =>
 
 const findGlobal = (text: string): string | undefined => GLOBALS.exec(stripComments(text))?.[0]
 
+const COMMAND = 'made by commands, too, which have no Base'
 const DEFAULT = 'the default of a runtime that its Base replaces'
 const TURN = 'long work that lets other events run; nothing is ordered by it'
 const ANSWER = 'measures or limits one answer to a client, on its socket'
 
 /** Folders and files that may name the runtime of the system in place of that of their Base. */
 const SYSTEM: Record<string, string> = {
-  'access/keys/keys.ts': DEFAULT,
-  'access/quota/call-limits.ts': DEFAULT,
-  'access/quota/quota.ts': DEFAULT,
-  'access/quota/slots/shared-minutes.ts': DEFAULT,
+  'access/keys/keys.ts': COMMAND,
   'access/quota/usage-check.ts': TURN,
-  'access/quota/usage-keeper.ts': DEFAULT,
-  'agents/conversations/': 'speakers are outside: models, skills and agents of other services',
   'assembly/': 'gives the runtime to every part, and listens on real ports',
-  'devices/': ANSWER,
-  'discovery/': 'asks modules and sources outside, each within its time',
   'fleet/broker/': 'sockets of cells; the bus is a port that is replaced as a whole',
-  'fleet/cells/presence-publisher.ts': DEFAULT,
-  'fleet/control/command-end.ts': DEFAULT,
-  'fleet/control/configs.ts': TURN,
-  'fleet/enrolment/cells.ts': DEFAULT,
-  'fleet/models/operations/': 'looks at cells within the time of one answer',
+  'fleet/enrolment/cells.ts': COMMAND,
   'fleet/questions/': 'asks a cell through its link, each question within its time',
   'fleet/routing/': DEFAULT,
-  'gateway/link/': 'sockets of cells; the link is a port that is replaced as a whole',
-  'insight/': TURN,
+  'gateway/link/frame-output.ts': TURN,
+  'insight/backup/': 'a thread and a command beside the coordinator',
   'kernel/audit/': TURN,
-  'kernel/base/follow-changes.ts': DEFAULT,
   'kernel/base/time-slices.ts': TURN,
   'kernel/base/turn-queue.ts': TURN,
-  'kernel/events/event-writer.ts': DEFAULT,
-  'kernel/outbound/target-limits.ts': DEFAULT,
   'kernel/schedules/recurrence.ts': TURN,
   'kernel/secrets/rotate.ts': 'a command with a process of its own',
-  'kernel/store/group-commit.ts': DEFAULT,
+  'kernel/store/group-commit.ts': COMMAND,
   'kernel/store/postgres/':
     'connections to a server; the engine is a port that is replaced as a whole',
-  'kernel/store/probe.ts': DEFAULT,
-  'kernel/store/revisions.ts': DEFAULT,
+  'kernel/store/revisions.ts': COMMAND,
   'kernel/store/sqlite/': 'files of this machine; the engine is a port that is replaced as a whole',
   'kernel/tls/own-certificate.ts': 'certificates are valid by the clock of their readers',
   'surfaces/admin/': 'commands are processes of their own, without a Base',
@@ -87,23 +73,11 @@ t.test('only listed files name the runtime of the system, and each entry is used
   )
 })
 
-const ROW = 'names a row that nothing is ordered by'
-const COMMAND = 'made by commands, too, which have no Base'
-
 /** Folders and files that create ids beside those of a runtime. */
 const IDS: Record<string, string> = {
   'access/gates/new-request.ts': 'compares the time in ids',
   'access/people/': COMMAND,
   'access/quota/usage.ts': COMMAND,
-  'agents/conversations/': ROW,
-  'agents/flows/operations/start-on-events.ts': 'names a request in the audit',
-  'agents/sessions/': ROW,
-  'agents/webhooks/webhooks.ts': ROW,
-  'devices/estop/estops.ts': ROW,
-  'devices/swarm/formations.ts': ROW,
-  'fleet/alerts/alert-rows.ts': ROW,
-  'fleet/enrolment/enrolment.ts': ROW,
-  'insight/registers/import-file.ts': ROW,
   'kernel/replicas/maintenance.ts': COMMAND,
   'kernel/store/postgres/': 'names databases on a server',
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { EventLog } from '../../coordinator/kernel/events/event-log.ts'
+import { systemRuntime } from '../../shared/runtime.ts'
 import { silent } from '../support/cell.ts'
 import { createWebhook } from './support/deliveries.ts'
 import { MoodyReceiver } from './support/moody-receiver.ts'
@@ -31,6 +32,7 @@ export const main = async (argv: string[]): Promise<boolean> => {
   const receiver = await MoodyReceiver.open()
   const set = await ReplicaSet.start({ count, cells: 0, flags: receiver.flags })
   const events = await EventLog.open({
+    runtime: systemRuntime,
     store: set.store,
     source: '/shoal/prove',
     kept: 1000,

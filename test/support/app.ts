@@ -63,7 +63,7 @@ const sole = { id: 'rep_test', name: 'a', address: undefined, version: '1', star
 /** What operations see; what is not given here must not be looked at. */
 export const views = (parts: Partial<Views> = {}): Views => ({
   ...({} as Views),
-  ...createCallViews(skills, () => 0),
+  ...createCallViews(skills, { ...systemRuntime, now: () => 0 }),
   catalogue: config().catalogue,
   tiers: config().tiers,
   vitals: fine,
@@ -88,7 +88,7 @@ export const pipelineWith = ({
     views: seen,
     resolveReferences: (...asked) => createResolveCells(seen())(...asked),
     tasks: () => undefined,
-    countCall: createCallLimits(),
+    countCall: createCallLimits({ ticks: systemRuntime.nowMs }),
     quota,
     now: NOW,
     runtime: systemRuntime,

@@ -8,6 +8,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { pino } from 'pino'
 import type { CellLink } from '../../coordinator/fleet/cells/cell-link.ts'
 import { openLink } from '../../coordinator/gateway/link/link.ts'
+import { systemRuntime } from '../../shared/runtime.ts'
 import { TRAILER_USAGE } from '../../shared/wire/link.ts'
 
 export type CellHandler = (request: Http2ServerRequest, response: Http2ServerResponse) => void
@@ -69,7 +70,15 @@ export const linkCell = async (
     onDown = resolve
   })
   const link = await new Promise<CellLink>(up =>
-    open({ cellId, socket, logger: silent, pingEveryMs, onUp: up, onDown: () => onDown() }),
+    open({
+      runtime: systemRuntime,
+      cellId,
+      socket,
+      logger: silent,
+      pingEveryMs,
+      onUp: up,
+      onDown: () => onDown(),
+    }),
   )
   const close = async (): Promise<void> => {
     link.close()

@@ -45,6 +45,7 @@ export const openGates = async (parts: GateDomainParts): Promise<{ views: GateVi
     configured,
     gates: config.gates,
     logger,
+    runtime: parts.runtime,
   })
   stack.defer(() => policies.close())
   const gates = new GateKeeper({

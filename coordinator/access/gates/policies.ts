@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { followChanges } from '../../kernel/base/follow-changes.ts'
 import { shareRuns } from '../../kernel/base/share-runs.ts'
 import type { Store } from '../../kernel/store/store.ts'
@@ -58,6 +59,7 @@ interface PoliciesParts {
   /** The configured gates. */
   gates: Gates
   logger: Pick<Logger, 'info' | 'warn' | 'error'>
+  runtime: Pick<Runtime, 'setTimeout'>
 }
 
 /**
@@ -99,6 +101,7 @@ export const openPolicies = async (parts: PoliciesParts): Promise<Policies> => {
     subscribe: listener => revisions.onChange('policies', listener),
     read: reload,
     onFailure: error => logger.error({ err: error }, 'the new policy cannot be used'),
+    runtime: parts.runtime,
   })
   const requireCurrent: Policies['requireCurrent'] = async trx => {
     if ((await newestNumber(trx)) === current.number) return

@@ -1,5 +1,4 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
 import type { Minute, OpenMinute } from '../../kernel/base/minute.ts'
 import { MinuteWindow } from '../../kernel/base/minute-window.ts'
 import type { Key } from '../../kernel/declaration/key.ts'
@@ -18,15 +17,15 @@ export type CountCall = (id: string, key: Key | undefined) => void | Promise<voi
 
 interface CallLimitParts {
   /** Milliseconds of a clock that never goes back. */
-  ticks?: () => number
+  ticks: () => number
   /** Counts minutes; by default for this process alone. */
   openMinute?: OpenMinute
 }
 
 export const createCallLimits = ({
-  ticks = systemRuntime.nowMs,
+  ticks,
   openMinute = () => new MinuteWindow(),
-}: CallLimitParts = {}): CountCall => {
+}: CallLimitParts): CountCall => {
   const minutes = new Map<string, Minute>()
 
   const minuteOf = (id: string): Minute => {

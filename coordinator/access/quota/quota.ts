@@ -1,6 +1,5 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
-import { systemRuntime } from '../../../shared/runtime.ts'
 import type { OpenMinute } from '../../kernel/base/minute.ts'
 import { MinuteWindow } from '../../kernel/base/minute-window.ts'
 import type { Ledger, Store } from '../../kernel/store/store.ts'
@@ -64,7 +63,7 @@ interface QuotaOptions {
   tiers: TierSettings
   logger: Pick<Logger, 'warn'>
   /** Milliseconds of a clock that never goes back. */
-  ticks?: () => number
+  ticks: () => number
   /** Most subjects held in memory, with and without a key each. */
   capacity?: number
   /** Counts minutes; by default for this process alone. */
@@ -99,7 +98,7 @@ export class LeasedQuota implements Quota {
     this.#ledger = options.store.ledger
     this.#tiers = options.tiers
     this.#logger = options.logger
-    this.#ticks = options.ticks ?? systemRuntime.nowMs
+    this.#ticks = options.ticks
     const { countReplicas = () => 1 } = options
     this.#leases = createQuotaLeases({
       ledger: this.#ledger,

@@ -1,4 +1,3 @@
-import { systemRuntime } from '../../../shared/runtime.ts'
 import { DAY_MS, HOUR_MS } from '../../../shared/time.ts'
 import type { Ledger, Records } from '../../kernel/store/store.ts'
 import { forgetAnchors } from './usage-anchors.ts'
@@ -17,7 +16,7 @@ interface UsageKeeperOptions {
   /** Retention of single requests and hourly sums, in days. */
   retention: { row_days: number; bucket_days: number }
   /** Unix time, milliseconds. */
-  now?: () => number
+  now: () => number
 }
 
 /** Rows of one transaction: a few milliseconds in which nothing else is done. */
@@ -32,7 +31,7 @@ export const createUsageKeeper = ({
   records,
   ledger,
   retention: { row_days, bucket_days },
-  now = systemRuntime.now,
+  now,
 }: UsageKeeperOptions): UsageKeeper => {
   let running: Promise<void> | undefined
   let closed = false

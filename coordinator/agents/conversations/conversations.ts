@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { detailsOf, ShoalError } from '../../../shared/errors.ts'
-import { wait } from '../../../shared/wait.ts'
+import { type Runtime, waitBy } from '../../../shared/runtime.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import type { Events } from '../../kernel/events/bus.ts'
@@ -35,6 +35,7 @@ interface ConversationParts<C extends ConversationCaller>
   logger: Pick<Logger, 'error' | 'warn' | 'info'>
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'setTimeout' | 'ids'>
 }
 
 /** Interval at which a message looks whether another process has answered the one before. */
@@ -67,7 +68,7 @@ export class Conversations<C extends ConversationCaller = ConversationCaller> {
 
   /** Throws `invalid_request`, `invalid_model`, `forbidden`, `conflict`. */
   async create(conversation: NewConversation, caller: C): Promise<Conversation> {
-    const { config, store, speakers, now } = this.#parts
+    const { config, store, speakers, now, runtime } = this.#parts
     requireDistinct(conversation, config.max_participants)
     for (const [at, participant] of conversation.participants.entries())
       rethrowWithIndex(at, () => speakers.admit(participant, caller))
@@ -75,8 +76,9 @@ export class Conversations<C extends ConversationCaller = ConversationCaller> {
     const by = caller.actor.actor
     return store.ledger.sealed.write(async trx => {
       const at = now()
+      const id = runtime.ids.create('conv', at)
       const most = config.max_per_tenant
-      const added = await addConversation(trx, conversation, { tenantId, by, at, most })
+      const added = await addConversation(trx, conversation, { id, tenantId, by, at, most })
       await appendAudit(trx, {
         ...caller.actor,
         at,
@@ -149,7 +151,7 @@ export class Conversations<C extends ConversationCaller = ConversationCaller> {
         return await this.#exchanges.answer(await this.#read(id, caller), content, caller)
       } catch (error) {
         if (!(error instanceof ConversationBusyError)) throw error
-        await wait(LOOK_MS, signal)
+        await waitBy(this.#parts.runtime)(LOOK_MS, signal)
         if (signal.aborted)
           throw new ShoalError('client_closed', 'the message was not answered in time', {
             cause: signal.reason,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
-import { systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
+import { type Runtime, timeoutSignal } from '../../../shared/runtime.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import { answerMessage } from './answer-message.ts'
@@ -50,6 +50,7 @@ interface ExchangeParts<C extends ConversationCaller> {
   logger: Pick<Logger, 'error'>
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'setTimeout' | 'ids'>
 }
 
 type Trx = Parameters<typeof addMessage>[0]
@@ -75,8 +76,8 @@ export class Exchanges<C extends ConversationCaller> {
     const sender = callerKey(caller).personId
     const state: MessageState = first.length === 0 ? 'done' : 'answering'
     const sent = { sender, content: request.content, state, seen: conversation.messages }
-    const tell = limitWait(request.tell)
-    const { upkeep } = this.#parts
+    const { upkeep, runtime } = this.#parts
+    const tell = limitWait(request.tell, runtime)
     const message = await this.#store(conversation, sent, tell, async trx => {
       if (await upkeep.isBusy(trx, conversation.id)) throw new ConversationBusyError()
     })
@@ -86,10 +87,10 @@ export class Exchanges<C extends ConversationCaller> {
 
   /** Runs the turns that answer one message, and settles the message however they end. */
   async #collectReplies(turns: Turns<C>, tell: NewContent['tell']): Promise<Exchange> {
-    const { config, closing, upkeep } = this.#parts
+    const { config, closing, upkeep, runtime } = this.#parts
     const { conversation, message, caller } = turns
     const replies: Message[] = []
-    const timeout = timeoutSignal(systemRuntime, config.message_seconds * 1000)
+    const timeout = timeoutSignal(runtime, config.message_seconds * 1000)
     const signal = AbortSignal.any([caller.signal, timeout, closing])
     const add = async (reply: NewMessage): Promise<Message> => {
       const stored = await this.#store(conversation, reply, tell, trx =>
@@ -184,7 +185,7 @@ export class Exchanges<C extends ConversationCaller> {
     tell: NewContent['tell'],
     requireAllowed: (trx: Trx) => Promise<void>,
   ): Promise<Message> {
-    const { ledger, upkeep, now } = this.#parts
+    const { ledger, upkeep, now, runtime } = this.#parts
     const add = async (trx: Trx, taken: TakenMessage) => {
       const added = await addMessage(trx, conversation.id, { ...message, ...taken }, now())
       // after the row of the conversation was locked: what is read now stays true
@@ -193,7 +194,7 @@ export class Exchanges<C extends ConversationCaller> {
     }
     const stored = await (message.state === 'answering'
       ? upkeep.take(add)
-      : ledger.free.write(trx => add(trx, {})))
+      : ledger.free.write(trx => add(trx, { id: runtime.ids.create('msg', now()) })))
     tell({ event: 'message', message: stored })
     this.#publish(conversation, stored)
     return stored

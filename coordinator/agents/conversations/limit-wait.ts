@@ -1,4 +1,4 @@
-import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer } from '../../../shared/runtime.ts'
 
 /** Longest time that one event waits for its reader, in milliseconds. */
 const WAIT_MS = 2000
@@ -9,11 +9,12 @@ const WAIT_MS = 2000
  */
 export const limitWait = <E>(
   tell: (event: E) => Promise<void> | void,
+  runtime: Pick<Runtime, 'setTimeout'>,
 ): ((event: E) => Promise<void> | void) => {
   let isBehind = false
   const stopWaiting = async (taken: Promise<void>): Promise<void> => {
     const late = Promise.withResolvers<void>()
-    const timer = systemRuntime.setTimeout(() => {
+    const timer = runtime.setTimeout(() => {
       isBehind = true
       late.resolve()
     }, WAIT_MS)

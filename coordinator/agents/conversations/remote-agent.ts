@@ -7,7 +7,7 @@ import {
   parseAllowed,
 } from '../../../shared/outbound/allow-list.ts'
 import type { Target } from '../../../shared/outbound/judge.ts'
-import { sleep, systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
+import { type Runtime, sleep, timeoutSignal } from '../../../shared/runtime.ts'
 import type { Sender } from '../../kernel/outbound/sender.ts'
 import type { AgentCredentials } from './agent-credentials.ts'
 import type { ConversationsConfig } from './conversations-config.ts'
@@ -25,6 +25,7 @@ interface RemoteAgentParts {
   sender: Sender
   config: Pick<ConversationsConfig, 'agents' | 'agent_answer_bytes'>
   credentials: AgentCredentials
+  runtime: Pick<Runtime, 'ids' | 'random' | 'setTimeout'>
   read?: typeof readDocument
   /** Rejects when the signal aborts. */
   wait?: (milliseconds: number, signal: AbortSignal) => Promise<unknown>
@@ -106,11 +107,8 @@ export class RemoteAgents {
 
   async #say(line: Line, text: string, signal: AbortSignal) {
     const send = async (to: Line) => {
-      const answer = await this.#call(
-        to,
-        requestOf(to.version, text, systemRuntime.ids.uuid()),
-        signal,
-      )
+      const body = requestOf(to.version, text, this.#parts.runtime.ids.uuid())
+      const answer = await this.#call(to, body, signal)
       return { line: to, answer }
     }
     const first = await send(line)
@@ -128,10 +126,11 @@ export class RemoteAgents {
   }
 
   async #poll(line: Line, taskId: string, signal: AbortSignal): Promise<string> {
-    const wait = this.#parts.wait ?? waitOrAbort
+    const { runtime } = this.#parts
+    const wait = this.#parts.wait ?? ((ms, signal) => sleep(runtime, ms, { signal }))
     for (let attempt = 1, failed = 0; ; attempt++) {
-      await wait(backOffMs(POLL, attempt - 1), signal)
-      const body = taskRequestOf(line.version, 'get', taskId, systemRuntime.ids.uuid())
+      await wait(backOffMs(POLL, attempt - 1, runtime.random), signal)
+      const body = taskRequestOf(line.version, 'get', taskId, runtime.ids.uuid())
       const answer = await this.#call(line, body, signal).catch(error => {
         if (signal.aborted || ++failed === FAILED_POLLS) throw error
       })
@@ -144,13 +143,11 @@ export class RemoteAgents {
 
   /** Cancels a task on a best-effort basis: the agent may be unreachable. */
   async #cancel(line: Line, taskId: string): Promise<void> {
-    const body = taskRequestOf(line.version, 'cancel', taskId, systemRuntime.ids.uuid())
-    await this.#call(line, body, timeoutSignal(systemRuntime, CANCEL_MS)).catch(() => {})
+    const { runtime } = this.#parts
+    const body = taskRequestOf(line.version, 'cancel', taskId, runtime.ids.uuid())
+    await this.#call(line, body, timeoutSignal(runtime, CANCEL_MS)).catch(() => {})
   }
 }
-
-const waitOrAbort = (milliseconds: number, signal: AbortSignal): Promise<unknown> =>
-  sleep(systemRuntime, milliseconds, { signal })
 
 const MAX_REASON_CHARS = 300
 

@@ -1,6 +1,6 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
-import { newId } from '../../../shared/ids.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import type { Base } from '../../kernel/base/base.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
@@ -28,6 +28,7 @@ interface UpkeepParts extends Pick<OpenLeader, 'leaderWork'>, Pick<Base, 'schedu
   logger: Pick<Logger, 'warn'>
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'ids'>
 }
 
 /**
@@ -48,7 +49,7 @@ const TIDY_EVERY_MS = 60_000
 const DELETED_AT_ONCE = 200
 
 export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
-  const { ledger, ownership, retentionDays, leaderWork, schedules, logger, now } = parts
+  const { ledger, ownership, retentionDays, leaderWork, schedules, logger, now, runtime } = parts
   const worker = ownership.id
   const underWay = new Set<string>()
   let tidiedAt = Number.NEGATIVE_INFINITY
@@ -79,7 +80,7 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
   schedules.every('conversations.own', LEASE_MS / 1000, failOwn)
 
   const take: Upkeep['take'] = async add => {
-    const id = newId('msg', now())
+    const id = runtime.ids.create('msg', now())
     // precedes the store, so that `failOwn` never takes the message for one that has ended
     underWay.add(id)
     const stored = ledger.free.write(async trx => {

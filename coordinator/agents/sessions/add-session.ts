@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { newId } from '../../../shared/ids.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Trx } from '../../access/gates/asking.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { Caller } from '../../kernel/declaration/caller.ts'
@@ -18,6 +18,11 @@ interface NewSession {
   at: number
 }
 
+interface SessionMaking {
+  config: AgentsConfig
+  runtime: Pick<Runtime, 'ids'>
+}
+
 /**
  * Docks an agent inside a transaction, with its audit row; also returns the sessions that have
  * expired meanwhile. Throws `conflict` for an agent that must be alone and when the tenant has
@@ -26,7 +31,7 @@ interface NewSession {
 export const addSession = async (
   trx: Trx,
   session: NewSession,
-  config: AgentsConfig,
+  { config, runtime }: SessionMaking,
 ): Promise<{ made: AgentSession; ended: EndedSession[] }> => {
   const { request, roles, caller, at } = session
   const { tenantId, person } = caller
@@ -40,7 +45,7 @@ export const addSession = async (
       'conflict',
       `${config.sessions_per_tenant} sessions are live in this tenant; one must undock first`,
     )
-  const docked = createSession(session, config)
+  const docked = createSession(session, runtime.ids.create('session', at), config)
   await trx.insertInto('agent_sessions').values(agentSessionTable.write(docked)).execute()
   await appendAudit(trx, {
     ...caller.by,
@@ -63,12 +68,13 @@ export const addSession = async (
 
 const createSession = (
   { request, roles, caller: { tenantId, person }, at }: NewSession,
+  id: string,
   { session_idle_minutes, session_hours }: AgentsConfig,
 ): EntityOf<typeof agentSessionTable> => {
   const expiresAt = at + session_hours * 3_600_000
   const { agentId, agentType, variant, profileId, supervisorId } = request
   return {
-    id: newId('session', at),
+    id,
     tenantId,
     personId: person.personId,
     keyId: person.keyId,

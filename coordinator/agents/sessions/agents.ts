@@ -1,3 +1,4 @@
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { AgentsConfig } from './config.ts'
@@ -16,6 +17,7 @@ interface AgentParts {
   config: AgentsConfig
   addEvents: Events['addWithin']
   now: () => number
+  runtime: Pick<Runtime, 'ids'>
 }
 
 export const createAgents = (parts: AgentParts): Agents => ({

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../../shared/canonical-json.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import { newId } from '../../../shared/ids.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Trx } from '../../access/gates/asking.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
 import { type AgentEvidence, agentEvidenceTable } from './agent-evidence.table.ts'
@@ -22,11 +22,11 @@ export const keepEvidence = async (
   trx: Trx,
   { id, claims }: AgentSession,
   { summary, items }: Evidence,
-  at: number,
+  { at, runtime }: { at: number; runtime: Pick<Runtime, 'ids'> },
 ): Promise<Record<string, unknown>> => {
   await requireRoom(trx, id)
   const scopes = claims.map(({ scope }) => scope)
-  const kept = { id: newId('evidence', at), sessionId: id, at, summary, items, scopes }
+  const kept = { id: runtime.ids.create('evidence', at), sessionId: id, at, summary, items, scopes }
   await trx.insertInto('agent_evidence').values(agentEvidenceTable.write(kept)).execute()
   const sha256 = hash('sha256', canonicalJson({ summary, items }))
   return { evidence: kept.id, items: items.length, scopes, sha256 }

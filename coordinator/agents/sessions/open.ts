@@ -10,7 +10,7 @@ export interface AgentViews {
   agents: Agents
 }
 
-interface AgentDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWork'> {
+interface AgentDomainParts extends Pick<Base, 'now' | 'runtime'>, Pick<OpenLeader, 'leaderWork'> {
   config: { agents: AgentsConfig }
   store: Pick<Store, 'ledger'>
   events: Pick<Events, 'addWithin'>
@@ -19,8 +19,14 @@ interface AgentDomainParts extends Pick<Base, 'now'>, Pick<OpenLeader, 'leaderWo
 const SWEEP_SECONDS = 15
 
 export const openAgents = (parts: AgentDomainParts): { views: AgentViews } => {
-  const { config, store, events, leaderWork, now } = parts
-  const agents = createAgents({ store, config: config.agents, addEvents: events.addWithin, now })
+  const { config, store, events, leaderWork, now, runtime } = parts
+  const agents = createAgents({
+    store,
+    config: config.agents,
+    addEvents: events.addWithin,
+    now,
+    runtime,
+  })
   leaderWork.every('sessions.sweep', SWEEP_SECONDS, ledger => agents.sessions.sweep(ledger))
   return { views: { agents } }
 }

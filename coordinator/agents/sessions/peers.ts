@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { newId } from '../../../shared/ids.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Trx } from '../../access/gates/asking.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
 import type { Caller } from '../../kernel/declaration/caller.ts'
@@ -23,6 +23,7 @@ interface PeerParts {
   addEvents: Events['addWithin']
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'ids'>
 }
 
 /**
@@ -38,7 +39,7 @@ export class Peers {
 
   /** Renews the claim of the same key and agent. Throws `conflict` that names another holder. */
   async claim(asker: PeerAsker, terminalLabel: string | undefined): Promise<Peer> {
-    const { store, now } = this.#parts
+    const { store, now, runtime } = this.#parts
     const { tenantId } = asker.caller
     requireRole(asker)
     return store.ledger.sealed.write(async trx => {
@@ -46,7 +47,7 @@ export class Peers {
       const holder = (await readHolders(trx, tenantId, at)).find(({ role }) => role === asker.role)
       const claim = { asker, terminalLabel, at, expiresAt: at + this.#parts.holdMs }
       const isNew = holder === undefined
-      const peer = isNew ? await addPeer(trx, claim) : await renewPeer(trx, holder, claim)
+      const peer = isNew ? await addPeer(trx, claim, runtime) : await renewPeer(trx, holder, claim)
       await this.#report(trx, isNew ? 'claimed' : 'renewed', peer, tenantId)
       return peer
     })
@@ -120,11 +121,12 @@ interface RoleClaim {
 const addPeer = async (
   trx: Trx,
   { asker, terminalLabel, at, expiresAt }: RoleClaim,
+  { ids }: Pick<Runtime, 'ids'>,
 ): Promise<Peer> => {
   const { caller, role, agentId } = asker
   const { tenantId, person } = caller
   const claimed: Peer = {
-    id: newId('peer', at),
+    id: ids.create('peer', at),
     tenantId,
     role,
     personId: person.personId,

@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Caller } from '../../kernel/declaration/caller.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Ledger, SealedTrx, Store } from '../../kernel/store/store.ts'
@@ -44,6 +45,7 @@ interface SessionParts {
   addEvents: Events['addWithin']
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'ids'>
 }
 
 const DAY_MS = 86_400_000
@@ -70,7 +72,7 @@ export class Sessions {
     const roles = listFittingRoles(request)
     return store.ledger.sealed.write(async trx => {
       const wanted = { request, roles, caller, at: now() }
-      const { made, ended } = await addSession(trx, wanted, config)
+      const { made, ended } = await addSession(trx, wanted, this.#parts)
       await this.#reportExpired(trx, ended)
       await this.#steps.report(trx, 'docked', made)
       return made
@@ -165,7 +167,7 @@ export class Sessions {
 
   evidence(id: string, caller: Caller, evidence: Evidence): Promise<AgentSession> {
     return this.#steps.make(id, caller, 'evidence', async (trx, session, at) => {
-      const details = await keepEvidence(trx, session, evidence, at)
+      const details = await keepEvidence(trx, session, evidence, { ...this.#parts, at })
       await freeClaims(trx, id)
       return { event: 'evidenced', details }
     })

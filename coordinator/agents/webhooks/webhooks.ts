@@ -1,7 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
-import { newId } from '../../../shared/ids.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
@@ -153,8 +152,8 @@ export class Webhooks {
     { tenantId }: WebhookScope,
     by: Actor,
   ): { created: Webhook; secret: string } {
-    const { sealing, sender, now } = this.#parts
-    const id = newId('wh', now())
+    const { sealing, sender, now, runtime } = this.#parts
+    const id = runtime.ids.create('wh', now())
     const secret = newWebhookSecret()
     const created: Webhook = {
       id,

@@ -1,3 +1,4 @@
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { SkillFacts } from '../../kernel/declaration/declaration.ts'
 import { type CallStats, createCallStats } from './call-stats.ts'
 
@@ -9,11 +10,13 @@ export interface CallViews {
   calls: CallStats
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Runtime
 }
 
 /** The skills as operations see them, and how calls went. */
-export const createCallViews = (skills: readonly SkillFacts[], now: () => number): CallViews => ({
+export const createCallViews = (skills: readonly SkillFacts[], runtime: Runtime): CallViews => ({
   skills,
   calls: createCallStats(),
-  now,
+  now: runtime.now,
+  runtime,
 })

@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { type CountCall, createCallLimits } from '../../access/quota/call-limits.ts'
 import type { Admission, Quota } from '../../access/quota/quota.ts'
 import type { TaskCaller } from '../../kernel/declaration/context.ts'
@@ -11,6 +12,7 @@ export interface CountParts {
   quota: Pick<Quota, 'admit'>
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'nowMs'>
 }
 
 export type Count = (
@@ -23,7 +25,13 @@ export type Count = (
  * of their network. Throws or rejects with `rate_limited`, `tier_exceeded` or `store_unavailable`.
  */
 export const createCount =
-  ({ countCall, countEmergency = createCallLimits(), quota, now }: CountParts): Count =>
+  ({
+    countCall,
+    quota,
+    now,
+    runtime,
+    countEmergency = createCallLimits({ ticks: runtime.nowMs }),
+  }: CountParts): Count =>
   ({ key, address = '' }, { isEmergency } = {}) => {
     if (key === undefined)
       return quota.admit({ id: `address:${address}`, tier: 'anonymous' }, now())

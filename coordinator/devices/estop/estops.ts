@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
-import { newId } from '../../../shared/ids.ts'
-import { nextTurn, sleep, systemRuntime } from '../../../shared/runtime.ts'
+import { nextTurn, type Runtime, sleep } from '../../../shared/runtime.ts'
 import type { DeviceSeat, EstoppedDevice } from '../../../shared/wire/estop.ts'
 import type { Cell } from '../../fleet/cells/cell.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
@@ -26,6 +25,7 @@ interface EstopsParts {
   devices: Pick<Devices, 'get'>
   /** Unix milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'ids' | 'setTimeout' | 'setImmediate'>
   logger: Pick<Logger, 'error' | 'warn'>
 }
 
@@ -44,9 +44,13 @@ export interface StopReach {
 /** Longest time that an answer waits for the cells and the store, in milliseconds. */
 const ANSWER_MS = 1000
 
-const waitAtMost = async (ms: number, work: Promise<unknown>): Promise<void> => {
+const waitAtMost = async (
+  runtime: Pick<Runtime, 'setTimeout'>,
+  ms: number,
+  work: Promise<unknown>,
+): Promise<void> => {
   const over = new AbortController()
-  const late = sleep(systemRuntime, ms, { signal: over.signal }).catch(() => {})
+  const late = sleep(runtime, ms, { signal: over.signal }).catch(() => {})
   await Promise.race([work, late]).finally(() => over.abort())
 }
 
@@ -65,7 +69,7 @@ export class Estops {
    * resolves when every connected cell has confirmed it and it is stored, or after a second.
    */
   async engage(wanted: StopTarget, reason: string, by: Actor): Promise<StopReach> {
-    const { stops, now } = this.#parts
+    const { stops, now, runtime } = this.#parts
     const startedAt = now()
     const stop = this.#findOrCreate(wanted, reason, by)
     const sent = this.#sendConfirmed(stop, () => this.#noteSent(stop, startedAt))
@@ -73,8 +77,8 @@ export class Estops {
     // the documents leave in this turn, and the store takes its time after them
     const stored = stops.isStored(stop.id)
       ? undefined
-      : nextTurn(systemRuntime).then(() => this.#store(stop))
-    await waitAtMost(ANSWER_MS, Promise.all([sent, stored]))
+      : nextTurn(runtime).then(() => this.#store(stop))
+    await waitAtMost(this.#parts.runtime, ANSWER_MS, Promise.all([sent, stored]))
     return this.measureReach(stop)
   }
 
@@ -146,14 +150,14 @@ export class Estops {
   }
 
   #findOrCreate(wanted: StopTarget, reason: string, by: Actor): Stop {
-    const { stops, now } = this.#parts
+    const { stops, now, runtime } = this.#parts
     const inForce = stops.listInForce()
     const target = widenTarget(inForce, wanted, this.#listCellsOf(wanted))
     const joined = findJoined(inForce, target)
     if (joined !== undefined) return joined
     const at = now()
     const stop: Stop = {
-      id: newId('est', at),
+      id: runtime.ids.create('est', at),
       ...target,
       cellId: undefined,
       isLocal: false,
@@ -216,7 +220,9 @@ export class Estops {
     const over = new AbortController()
     const confirmed = this.#waitConfirmed(stop, over.signal)
     const sent = this.#parts.sender.sendStop(stop).then(onSent)
-    await waitAtMost(ANSWER_MS, Promise.all([sent, confirmed])).finally(() => over.abort())
+    await waitAtMost(this.#parts.runtime, ANSWER_MS, Promise.all([sent, confirmed])).finally(() =>
+      over.abort(),
+    )
   }
 
   /** Resolves when every connected cell that the stop concerns has applied it, or its release. */

@@ -25,7 +25,7 @@ export interface EstopViews {
 }
 
 interface EstopDomainParts
-  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'>,
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: { audit: { retention_days: number } }
   store: Pick<Store, 'ledger' | 'revisions'>
@@ -58,9 +58,9 @@ const FORGET_SECONDS = 3600
 const DAY_MS = 86_400_000
 
 export const openEstop = async (parts: EstopDomainParts): Promise<OpenEstop> => {
-  const { store, fleet, devices, signing, bus, stack, schedules, logger, now } = parts
+  const { store, fleet, devices, signing, bus, stack, schedules, logger, now, runtime } = parts
   const { ledger } = store
-  const stops = await Stops.open({ store, now, logger })
+  const stops = await Stops.open({ store, now, runtime, logger })
   stack.defer(() => stops.close())
   const readKeys = (ids: readonly string[]) => parts.cells.readPublicKeys(ids)
   const reports = new EstopReports({ ledger, readKeys, now, logger })
@@ -77,7 +77,8 @@ export const openEstop = async (parts: EstopDomainParts): Promise<OpenEstop> => 
   })
   const writer = new StopWriter({ ledger, events: parts.events, now, logger })
   const takeOver = new StopTakeOver({ stops, writer, nowMs: parts.nowMs, logger })
-  const estops = new Estops({ stops, reports, sender, writer, fleet, devices, now, logger })
+  const own = { stops, reports, sender, writer, fleet, devices, now, runtime, logger }
+  const estops = new Estops(own)
 
   reports.received.add(received => takeOver.note(received))
   stops.changes.add(() => void sender.sendMissing())

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { coversDevice, type DeviceSeat } from '../../../shared/wire/estop.ts'
 import { type ChangeFollower, followChanges } from '../../kernel/base/follow-changes.ts'
 import { Listeners } from '../../kernel/base/listeners.ts'
@@ -11,6 +12,7 @@ interface StopsParts {
   store: Pick<Store, 'ledger' | 'revisions'>
   /** Unix milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'setTimeout'>
   logger: Pick<Logger, 'warn'>
 }
 
@@ -41,7 +43,7 @@ export class Stops {
   }
 
   private constructor(parts: StopsParts) {
-    const { store, logger } = parts
+    const { store, logger, runtime } = parts
     this.#parts = parts
     this.#changes = followChanges({
       subscribe: listener => store.revisions.onChange('estops', listener),
@@ -50,6 +52,7 @@ export class Stops {
         this.changes.notify()
       },
       onFailure: error => logger.warn({ err: error }, 'e-stops could not be read'),
+      runtime,
     })
   }
 

@@ -23,7 +23,7 @@ import { observeRefused } from './observe-refused.ts'
 import { openDeviceSeries } from './open-series.ts'
 
 interface DeviceDomainParts
-  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   store: Pick<Store, 'ledger' | 'records' | 'revisions'>
   replicas: Pick<Replicas, 'owns'>
@@ -90,7 +90,7 @@ const openRefused = (
 
 /** the inventory follows what this coordinator records, and what others do. */
 const openRecorder = (parts: DeviceDomainParts, inventory: DeviceInventory) => {
-  const { store, fleet, publishedPresence, stack, logger } = parts
+  const { store, fleet, publishedPresence, stack, logger, runtime } = parts
   const noteMisjudged = async (devices: readonly Device[]): Promise<void> => {
     const quarantined = await readQuarantined(store.ledger.read)
     for (const cellId of listMisjudged(devices, publishedPresence, quarantined))
@@ -101,6 +101,7 @@ const openRecorder = (parts: DeviceDomainParts, inventory: DeviceInventory) => {
     // the presence of a cell may have changed before its devices were known here
     read: async () => noteMisjudged(await inventory.read()),
     onFailure: error => logger.warn({ err: error }, 'devices were not read'),
+    runtime,
   })
   stack.defer(() => changes.close())
   const recorder = new DeviceRecorder({

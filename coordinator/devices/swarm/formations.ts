@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
-import { newId } from '../../../shared/ids.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { ApprovedPlan } from '../../../shared/wire/approved-plan.ts'
 import { FORMATION_VERB } from '../../../shared/wire/formation.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
@@ -31,6 +31,7 @@ interface FormationsParts {
   fleet: Pick<Fleet, 'cell'>
   /** Unix milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'ids'>
   logger: Pick<Logger, 'info' | 'warn'>
 }
 
@@ -78,7 +79,7 @@ export class Formations {
       parts.push({ cellId: cell_id, partHash: ref?.part_hash ?? '', commandId: id })
     }
     const started: StartedFormation = {
-      id: newId('formation', now),
+      id: this.#parts.runtime.ids.create('formation', now),
       tenantId,
       requestId: approved.approval.request_id,
       formation: plan.formation,

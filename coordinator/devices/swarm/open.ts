@@ -17,7 +17,7 @@ export interface SwarmViews {
 }
 
 interface SwarmDomainParts
-  extends Pick<Base, 'schedules' | 'logger' | 'now'>,
+  extends Pick<Base, 'schedules' | 'logger' | 'now' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: { swarm: SwarmConfig }
   store: Pick<Store, 'ledger'>

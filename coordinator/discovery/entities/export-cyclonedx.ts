@@ -1,4 +1,4 @@
-import { systemRuntime } from '../../../shared/runtime.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { iso } from '../../../shared/time.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { readFacts } from './entity-facts.ts'
@@ -8,11 +8,11 @@ import type { EntityView } from './entity-query.ts'
  * Beginning of an inventory as CycloneDX 1.6 JSON (ECMA-424), whose components follow: things are
  * devices, and models are components of them.
  */
-export const formatInventoryHead = (at: number): string => {
+export const formatInventoryHead = (at: number, ids: Runtime['ids']): string => {
   const head = JSON.stringify({
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
-    serialNumber: `urn:uuid:${systemRuntime.ids.uuid()}`,
+    serialNumber: `urn:uuid:${ids.uuid()}`,
     version: 1,
     metadata: {
       timestamp: iso(at),

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
+import { nextTurn, type Runtime } from '../../../shared/runtime.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import type { EntityFilter } from './entity-page.ts'
 import type { EntityQuery } from './entity-query.ts'
@@ -16,6 +16,7 @@ interface ExportParts {
   entityQuery: Pick<EntityQuery, 'readParts'>
   budgets: Pick<Budgets, 'heldAnswers'>
   now: () => number
+  runtime: Pick<Runtime, 'ids' | 'setImmediate'>
 }
 
 /** Memory that an export has in any case: its rows that were read, and their text. */
@@ -28,7 +29,7 @@ const RETRY_SECONDS = 30
  * once. Throws `rate_limited` when the key holds too many unread answers.
  */
 export async function* exportEntities(
-  { entityQuery, budgets, now }: ExportParts,
+  { entityQuery, budgets, now, runtime }: ExportParts,
   { format, filter, keyId }: ExportRequest,
 ): AsyncGenerator<string> {
   const { begin, format: formatEntity, between, end } = EXPORTS[format]
@@ -38,7 +39,7 @@ export async function* exportEntities(
       retryAfterSeconds: RETRY_SECONDS,
     })
   try {
-    let text = begin(now())
+    let text = begin(now(), runtime.ids)
     let count = 0
     for await (const { entities, bytes } of entityQuery.readParts(filter)) {
       const more = Math.max(0, 2 * bytes - HELD_BYTES)
@@ -49,7 +50,7 @@ export async function* exportEntities(
       text = ''
       share.give(more)
       // a file is read without a turn of the event loop, which other requests need
-      await nextTurn(systemRuntime)
+      await nextTurn(runtime)
     }
     yield text + end
   } finally {

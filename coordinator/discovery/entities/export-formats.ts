@@ -1,3 +1,4 @@
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { EntityView } from './entity-query.ts'
 import { formatCsvHead, formatEntityRow } from './export-csv.ts'
 import { formatComponent, formatInventoryHead, INVENTORY_END } from './export-cyclonedx.ts'
@@ -9,7 +10,7 @@ export type ExportFormatName = (typeof EXPORT_FORMATS)[number]
 interface ExportFormat {
   mediaType: string
   /** @param at time of the export, Unix milliseconds */
-  begin: (at: number) => string
+  begin: (at: number, ids: Runtime['ids']) => string
   format: (entity: EntityView) => string
   between: string
   end: string

@@ -21,7 +21,9 @@ import { type ExportRequest, exportEntities } from './export-entities.ts'
 import type { FindingsSink } from './findings-sink.ts'
 import { searchEntities } from './search-entities.ts'
 
-interface EntityParts extends Pick<Base, 'now' | 'logger'>, Pick<OpenLeader, 'leaderWork'> {
+interface EntityParts
+  extends Pick<Base, 'now' | 'logger' | 'runtime'>,
+    Pick<OpenLeader, 'leaderWork'> {
   store: Pick<Store, 'ledger' | 'records'>
   events: Pick<Events, 'addWithin' | 'reload' | 'subscribe'>
   secrets: Pick<Secrets, 'ensure'>
@@ -74,6 +76,7 @@ export const openEntities = async ({
   metrics,
   now,
   logger,
+  runtime,
 }: EntityParts): Promise<OpenEntities> => {
   const pseudonyms = await openPseudonyms(secrets)
   const observer = new ModuleObserver(ALL_MODULES, pseudonyms)
@@ -113,7 +116,7 @@ export const openEntities = async ({
     views: {
       entityQuery,
       entityAdmin,
-      exportEntities: request => exportEntities({ entityQuery, budgets, now }, request),
+      exportEntities: request => exportEntities({ entityQuery, budgets, now, runtime }, request),
     },
   }
 }

@@ -26,7 +26,7 @@ export interface DiscoveryViews {
 }
 
 interface DiscoveryDomainParts
-  extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs'>,
+  extends Pick<Base, 'stack' | 'logger' | 'now' | 'nowMs' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: AutoLookupParts['config']
   store: Pick<Store, 'records'>

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { type DiscoveryModule, isScan, type LookupModule } from '../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../discovery/modules.ts'
-import { systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
+import { type Runtime, timeoutSignal } from '../../../shared/runtime.ts'
 import type { OpenLeader } from '../../kernel/leader/open.ts'
 import type { Lookups } from './lookups.ts'
 
@@ -10,6 +10,7 @@ export interface AutoLookupParts {
   lookups: Pick<Lookups, 'run'>
   leaderWork: Pick<OpenLeader['leaderWork'], 'every'>
   logger: Pick<Logger, 'info'>
+  runtime: Pick<Runtime, 'setTimeout'>
   modules?: readonly DiscoveryModule[]
 }
 
@@ -20,7 +21,7 @@ type Lookup = LookupModule & DiscoveryModule
  * input, on the leader alone. A run that fails is one without findings.
  */
 export const scheduleLookups = (parts: AutoLookupParts): void => {
-  const { config, lookups, leaderWork, logger, modules = DISCOVERY_MODULES } = parts
+  const { config, lookups, leaderWork, logger, runtime, modules = DISCOVERY_MODULES } = parts
   const { egress, auto_run } = config.upstreams
   if (egress === 'off' || auto_run === 'off') return
   for (const module of modules.filter(isLookup)) {
@@ -28,11 +29,8 @@ export const scheduleLookups = (parts: AutoLookupParts): void => {
     if (module.autoRun === undefined || !input.success) continue
     leaderWork.every(`lookups.${module.id}`, module.autoRun.everySeconds, async () => {
       try {
-        await lookups.run(
-          module,
-          input.data,
-          timeoutSignal(systemRuntime, module.deadlineSeconds * 1000),
-        )
+        const deadline = timeoutSignal(runtime, module.deadlineSeconds * 1000)
+        await lookups.run(module, input.data, deadline)
       } catch (error) {
         logger.info({ module: module.id, reason: (error as Error).message }, 'a lookup has failed')
       }

@@ -7,7 +7,7 @@ import type { Upstreams } from '../../../discovery/upstreams/upstreams.ts'
 import { canonicalHash } from '../../../shared/canonical-hash.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { randomId } from '../../../shared/ids.ts'
-import { systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
+import { type Runtime, timeoutSignal } from '../../../shared/runtime.ts'
 import type { ModuleRow } from '../../../shared/wire/findings.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
 import type { FindingsSink } from '../entities/findings-sink.ts'
@@ -25,6 +25,7 @@ interface LookupsParts {
   metrics: RunMetrics
   /** Unix milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'setTimeout'>
   logger: Pick<Logger, 'warn'>
   load?: (module: Lookup) => Promise<LookupRun | undefined>
 }
@@ -61,7 +62,7 @@ export class Lookups {
     inputHash: string,
     ends: AbortSignal,
   ): Promise<LookupResult> {
-    const { budgets, metrics, now } = this.#parts
+    const { budgets, metrics, now, runtime } = this.#parts
     const place = budgets.moduleRuns.open({})
     if (!place.take(1)) {
       metrics.discovery.countRun(module.id, 'refused')
@@ -69,7 +70,7 @@ export class Lookups {
     }
     const startedAt = now()
     try {
-      const deadline = timeoutSignal(systemRuntime, module.deadlineSeconds * 1000)
+      const deadline = timeoutSignal(runtime, module.deadlineSeconds * 1000)
       const result = await this.#ask(module, input, AbortSignal.any([ends, deadline]))
       metrics.discovery.countRun(module.id, 'complete')
       await this.#record(module, result, { inputHash, startedAt })

@@ -3,7 +3,7 @@ import type { DiscoveryModule, ScanModule } from '../../../discovery/module.ts'
 import { canonicalHash } from '../../../shared/canonical-hash.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { randomId } from '../../../shared/ids.ts'
-import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
+import { nextTurn, type Runtime } from '../../../shared/runtime.ts'
 import type { CallProgress } from '../../../shared/wire/answer-events.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'
 import type { Budgets } from '../../kernel/budgets/budgets.ts'
@@ -15,6 +15,7 @@ import { type ScanCellParts, scanCell } from './scan-cell.ts'
 import { type HeldResult, SharedRuns, type SharedWork } from './shared-runs.ts'
 
 interface ModuleRunsParts extends ScanCellParts {
+  runtime: Pick<Runtime, 'setImmediate'>
   fleet: Pick<Fleet, 'cell' | 'cells'>
   budgets: Pick<Budgets, 'moduleRows' | 'moduleRuns'>
   results: Pick<ModuleResults, 'keep'>
@@ -73,7 +74,7 @@ export class ModuleRuns {
     }
     try {
       await forEachAtOnce(cellIds.length, CELLS_AT_ONCE, ask)
-      await nextTurn(systemRuntime)
+      await nextTurn(this.#parts.runtime)
       const results = held.map(each => each?.result).filter(each => each !== undefined)
       throwIfAllRefused(results)
       return use(results)

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
-import { newId } from '../../../shared/ids.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { RowOf } from '../../kernel/store/define-table.ts'
 import { readEach } from '../../kernel/store/read-each.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
@@ -42,9 +42,10 @@ export const raiseAlerts = async (
   trx: SealedTrx,
   observations: readonly Observation[],
   now: number,
+  { ids: { create } }: Pick<Runtime, 'ids'>,
 ): Promise<Alert[]> => {
   if (observations.length === 0) return []
-  const alerts = observations.map(observation => newAlert(observation, now))
+  const alerts = observations.map(observation => newAlert(observation, create('alert', now), now))
   const inserted = await trx
     .insertInto('alerts')
     .values(alerts.map(alertTable.write))
@@ -55,8 +56,12 @@ export const raiseAlerts = async (
   return alerts.filter(({ id }) => ids.has(id)).map(alertOf)
 }
 
-const newAlert = ({ rule, cellId = '', part = '', message }: Observation, now: number) => ({
-  id: newId('alert', now),
+const newAlert = (
+  { rule, cellId = '', part = '', message }: Observation,
+  id: string,
+  now: number,
+) => ({
+  id,
   rule,
   cellId,
   part,

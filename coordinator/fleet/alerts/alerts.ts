@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { type ChangeFollower, followChanges } from '../../kernel/base/follow-changes.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
@@ -26,6 +27,7 @@ interface AlertsParts {
   logger: Pick<Logger, 'warn'>
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'setTimeout' | 'ids'>
 }
 
 /** Returns the events of a change beside that of the alert itself. */
@@ -48,13 +50,14 @@ export class Alerts {
   private constructor(parts: AlertsParts, alerts: Alert[]) {
     this.#parts = parts
     this.#alerts = alerts
-    const { store, logger } = parts
+    const { store, logger, runtime } = parts
     this.#changes = followChanges({
       subscribe: listener => store.revisions.onChange('alerts', listener),
       read: async () => {
         this.#alerts = await readAlerts(store.ledger.read, CLEARED_KEPT, logger)
       },
       onFailure: error => logger.warn({ err: error }, 'alerts could not be read'),
+      runtime,
     })
   }
 
@@ -133,7 +136,8 @@ export class Alerts {
   }
 
   async #raise(trx: SealedTrx, observations: AlertChanges['raise']): Promise<void> {
-    await this.#report(trx, await raiseAlerts(trx, observations, this.#parts.now()), 'raised')
+    const { now, runtime } = this.#parts
+    await this.#report(trx, await raiseAlerts(trx, observations, now(), runtime), 'raised')
   }
 
   async #clear(trx: SealedTrx, alerts: readonly Alert[]): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Sample } from '../../../shared/wire/telemetry.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Ledger, Store } from '../../kernel/store/store.ts'
@@ -71,6 +72,7 @@ interface MonitorParts {
   now: () => number
   /** Monotonic milliseconds. */
   nowMs: () => number
+  runtime: Pick<Runtime, 'setTimeout' | 'ids'>
   events: Pick<Events, 'addWithin'>
 }
 

@@ -13,7 +13,7 @@ import type { Observation } from './alert-rules.ts'
 import { createMonitor, type Monitor, type RunningMonitor } from './monitor.ts'
 
 interface MonitorDomainParts
-  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs'>,
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'nowMs' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   /** Models that clients may name. */
   catalogue: Catalogue
@@ -64,6 +64,7 @@ export const openMonitor = async (parts: MonitorDomainParts): Promise<OpenMonito
     owns: cellId => replicas.owns(cellId),
     now,
     nowMs,
+    runtime: parts.runtime,
     events,
   })
   stack.defer(() => monitor.close())

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type Runtime, sleep, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, sleep } from '../../../shared/runtime.ts'
 import { type ChangeFollower, followChanges } from '../../kernel/base/follow-changes.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Replicas } from '../../kernel/replicas/replicas.ts'
@@ -27,7 +27,7 @@ interface PresenceTellerParts {
   now: () => number
   /** Monotonic milliseconds. */
   nowMs: () => number
-  runtime?: Pick<Runtime, 'setTimeout'>
+  runtime: Pick<Runtime, 'setTimeout'>
 }
 
 /**
@@ -148,9 +148,7 @@ export class PresencePublisher {
         this.#isFailing = true
         if (this.#closing.signal.aborted) break
         const { signal } = this.#closing
-        await sleep(this.#parts.runtime ?? systemRuntime, RETRY_MS, { signal, ref: false }).catch(
-          () => {},
-        )
+        await sleep(this.#parts.runtime, RETRY_MS, { signal, ref: false }).catch(() => {})
       }
     }
     this.#writing = undefined

@@ -1,5 +1,4 @@
-import { systemRuntime } from '../../../shared/runtime.ts'
-import { wait as realWait, type Wait } from '../../../shared/wait.ts'
+import { type Runtime, type Wait, waitBy } from '../../../shared/runtime.ts'
 import { type CommandRecord, isFinalCommandState } from './command.ts'
 import type { Commands } from './commands.ts'
 
@@ -7,9 +6,8 @@ interface CommandEndOptions {
   /** Time limit for the command to end; after it, the latest known record is returned. */
   timeoutMs: number
   signal: AbortSignal
+  runtime: Pick<Runtime, 'nowMs' | 'setTimeout'>
   wait?: Wait
-  /** Monotonic clock in milliseconds. */
-  nowMs?: () => number
 }
 
 /**
@@ -22,17 +20,17 @@ const LOOK_MS = 25
 export const commandEnd = async (
   commands: Pick<Commands, 'get'>,
   made: CommandRecord,
-  { timeoutMs, signal, wait = realWait, nowMs = systemRuntime.nowMs }: CommandEndOptions,
+  { timeoutMs, signal, runtime, wait = waitBy(runtime) }: CommandEndOptions,
 ): Promise<CommandRecord> => {
   let record = made
   let waitedMs = 0
   while (!isFinalCommandState(record.state) && waitedMs < timeoutMs) {
-    const lookedAtMs = nowMs()
+    const lookedAtMs = runtime.nowMs()
     await wait(LOOK_MS, signal)
     if (signal.aborted) break
     record = (await commands.get(made.id)) ?? record
     // a busy machine takes longer than the wait
-    waitedMs += Math.max(LOOK_MS, nowMs() - lookedAtMs)
+    waitedMs += Math.max(LOOK_MS, runtime.nowMs() - lookedAtMs)
   }
   return record
 }

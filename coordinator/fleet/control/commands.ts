@@ -138,9 +138,9 @@ export class Commands {
         'cell_unavailable',
         `${request.cellId} is not connected to this coordinator`,
       )
-    const { wait } = this.#parts
+    const { wait, runtime } = this.#parts
     const made = await this.#outsideCalls(() => this.create({ ...live, mode: 'dry' }, by))
-    const limit = { timeoutMs: PLAN_SECONDS * 1000, signal, ...(wait && { wait }) }
+    const limit = { timeoutMs: PLAN_SECONDS * 1000, signal, runtime, ...(wait && { wait }) }
     return requireDryRunPlan(await commandEnd(this, made, limit))
   }
 

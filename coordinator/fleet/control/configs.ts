@@ -3,7 +3,7 @@ import { mergeSharedEnvelopes } from '../../../devices/envelope/merge-shared-env
 import { mergeScopes } from '../../../discovery/merge-scopes.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { createUnknownError } from '../../../shared/references.ts'
-import { nextTurn, systemRuntime } from '../../../shared/runtime.ts'
+import { nextTurn, type Runtime } from '../../../shared/runtime.ts'
 import type { Signer } from '../../../shared/signing.ts'
 import {
   FIRST_CAPABILITY,
@@ -66,6 +66,7 @@ interface ConfigsParts {
   publish: (cellId: string, desired: DesiredBody) => Promise<void>
   /** Unix milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'setTimeout' | 'setImmediate'>
   logger: Logger
 }
 
@@ -197,7 +198,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     for (const cellId of parts.here()) {
       if (await isMeant(scope, name, cellId)) await tell(cellId).catch(logUnsent(scope, name))
       // Yields, so that a tag of a whole fleet does not block other work
-      await nextTurn(systemRuntime)
+      await nextTurn(parts.runtime)
     }
   }
 
@@ -259,6 +260,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     subscribe: listener => revisions.onChange('configs', listener),
     read: tellNews,
     onFailure: error => logger.warn({ err: error }, 'configuration not read again'),
+    runtime: parts.runtime,
   })
   const unlisten = parts.models?.changes.add(() => {
     pendingChanges.add({ scope: 'fleet', name: FLEET, version: parts.models?.version ?? 0 })

@@ -124,6 +124,7 @@ export const createControl = async (parts: ControlParts): Promise<ControlPlane> 
     },
     publish: (cellId, desired) => publish('desired', cellId, desired),
     now,
+    runtime,
     logger,
   })
 

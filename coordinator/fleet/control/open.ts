@@ -112,7 +112,7 @@ const followEgress = (
 /** Follows what other coordinators do with commands, and takes over from those that leave. */
 const followOthers = (
   commands: Pick<Commands, 'refresh' | 'takeOver'>,
-  { store, replicas, stack, logger }: ControlDomainParts,
+  { store, replicas, stack, logger, runtime }: ControlDomainParts,
 ): void => {
   const onFailure = (error: Error): void =>
     logger.warn({ err: error }, 'the commands of other coordinators were not read')
@@ -120,12 +120,14 @@ const followOthers = (
     subscribe: listener => store.revisions.onChange('commands', listener),
     read: () => commands.refresh(),
     onFailure,
+    runtime,
   })
   stack.defer(changes.close)
   const leaves = followChanges({
     subscribe: listener => onLeave(replicas, listener),
     read: () => commands.takeOver(),
     onFailure,
+    runtime,
   })
   stack.defer(leaves.close)
 }

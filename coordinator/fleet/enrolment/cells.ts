@@ -45,7 +45,7 @@ interface CellsOptions {
   /** Unix time, milliseconds. */
   now?: () => number
   /** Clocks; those of the system for commands. */
-  runtime?: Pick<Runtime, 'now' | 'nowMs'>
+  runtime?: Pick<Runtime, 'now' | 'nowMs' | 'ids'>
 }
 
 /**
@@ -60,6 +60,7 @@ export class Cells {
   readonly #logger: Pick<Logger, 'warn'> | undefined
   readonly #addEvents: Events['addWithin']
   readonly #now: () => number
+  readonly #ids: Runtime['ids']
   readonly #refusals: EnrolmentRefusals
   readonly #verifier: Verifier<StoredCell>
   /** Unix time of the last renewal by cell; guards the disk of this process, so each has its own. */
@@ -83,6 +84,7 @@ export class Cells {
     this.#store = store
     this.#logger = logger
     this.#now = now
+    this.#ids = runtime.ids
     this.#refusals = new EnrolmentRefusals(logger, now)
     this.#verifier = new Verifier({
       load: id => readCredentials(store.ledger.read, id),
@@ -109,7 +111,9 @@ export class Cells {
     if (fault !== undefined) throw new ShoalError('invalid_request', fault, { param: 'proof' })
     const credential = randomSecret()
     const now = this.#now()
-    const cell = newCell(request, tokenId, digestOf(credential).toString('hex'), now)
+    const id = this.#ids.create('cell', now)
+    const digest = digestOf(credential).toString('hex')
+    const cell = newCell(request, { id, tokenId, digest, now })
     const isNews = (id: string, reason: string) => this.#refusals.isNews(id, reason)
     const outcome = await this.#store.ledger.sealed.write(trx =>
       admit(trx, { cell, token: request.token, now, isNews, addEvents: this.#addEvents }),

@@ -1,4 +1,3 @@
-import { newId } from '../../../shared/ids.ts'
 import { isSignedBy } from '../../../shared/signing.ts'
 import { ENROL_PURPOSE, type EnrolRequest } from '../../../shared/wire/announce.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
@@ -20,11 +19,9 @@ export const keyFault = ({ token, name, public_key, proof }: EnrolRequest): stri
 
 export const newCell = (
   { name, public_key }: EnrolRequest,
-  tokenId: string,
-  digest: string,
-  now: number,
+  { id, tokenId, digest, now }: { id: string; tokenId: string; digest: string; now: number },
 ): StoredCell => ({
-  id: newId('cell', now),
+  id,
   name,
   digest,
   renewedAt: now,

@@ -114,6 +114,7 @@ export const openEnrolment = async (parts: EnrolmentParts): Promise<OpenEnrolmen
     subscribe: listener => cells.onChange(listener),
     read: follow,
     onFailure: error => logger.error({ err: error }, 'changes of cells could not be read'),
+    runtime,
   })
   stack.defer(changes.close)
   return {

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Logger } from 'pino'
 import type { Catalogue, CatalogueEntry } from '../../../shared/catalogue.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { extendCatalogue, type RegisteredModels } from '../../../shared/wire/registered-models.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { followChanges } from '../../kernel/base/follow-changes.ts'
@@ -16,6 +17,7 @@ interface ModelsParts {
   configured: Catalogue
   /** Unix milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'setTimeout'>
   logger: Pick<Logger, 'warn'>
 }
 
@@ -54,6 +56,7 @@ export class Models {
       subscribe: listener => parts.store.revisions.onChange('models', listener),
       read: models.look,
       onFailure: error => parts.logger.warn({ err: error }, 'models not read again'),
+      runtime: parts.runtime,
     })
     return { models, close }
   }

@@ -10,7 +10,7 @@ export interface ModelViews {
   models: Pick<Models, 'aliasesOf' | 'change' | 'find' | 'isConfigured' | 'list' | 'look'>
 }
 
-interface ModelParts extends Pick<Base, 'stack' | 'logger' | 'now'> {
+interface ModelParts extends Pick<Base, 'stack' | 'logger' | 'now' | 'runtime'> {
   config: { catalogue: Catalogue }
   store: Pick<Store, 'ledger' | 'revisions'>
 }
@@ -22,9 +22,10 @@ export const openModels = async ({
   stack,
   logger,
   now,
+  runtime,
 }: ModelParts): Promise<{ models: Models; catalogue: Catalogue; views: ModelViews }> => {
   const configured = config.catalogue
-  const { models, close } = await Models.open({ store, configured, logger, now })
+  const { models, close } = await Models.open({ store, configured, logger, now, runtime })
   stack.defer(close)
   const { catalogue } = models
   return { models, catalogue, views: { catalogue, models } }

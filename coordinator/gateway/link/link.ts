@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
-import { stopTimer, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer } from '../../../shared/runtime.ts'
 import type { CellLink } from '../../fleet/cells/cell-link.ts'
 import { LinkSession } from './link-session.ts'
 import { Pings } from './pings.ts'
@@ -10,6 +10,7 @@ interface CellLinkOptions {
   cellId: string
   socket: Socket
   logger: Logger
+  runtime: Pick<Runtime, 'nowMs' | 'setTimeout' | 'setInterval' | 'setImmediate'>
   /** Interval of pings, and the time after which a cell that has not answered one is late. */
   pingEveryMs: number
   /** Runs once the cell has sent its settings. */
@@ -34,7 +35,7 @@ const MAX_LATE_BEATS = 6
  * gets no new requests, and one that does not answer at all is disconnected.
  */
 export const openLink = (options: CellLinkOptions): CellLink => {
-  const { cellId, socket, logger, pingEveryMs, onUp, onDown, onLate } = options
+  const { cellId, socket, logger, runtime, pingEveryMs, onUp, onDown, onLate } = options
   let roundTripMs: number | undefined
   let isLate = false
   let pings: Pings | undefined
@@ -44,6 +45,7 @@ export const openLink = (options: CellLinkOptions): CellLink => {
       stopTimer(greeting)
       pings = new Pings({
         everyMs: pingEveryMs,
+        runtime,
         send: payload => session.ping(payload),
         onMeasured: milliseconds => {
           roundTripMs = milliseconds
@@ -71,7 +73,7 @@ export const openLink = (options: CellLinkOptions): CellLink => {
       onDown(link)
     },
   })
-  const greeting = systemRuntime.setTimeout(() => session.destroy(), GREETING_MS)
+  const greeting = runtime.setTimeout(() => session.destroy(), GREETING_MS)
   const setLate = (next: boolean): void => {
     if (isLate !== next) onLate?.(link, next)
     isLate = next

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer, type Timer } from '../../../shared/runtime.ts'
 
 interface PingsOptions {
   everyMs: number
+  runtime: Pick<Runtime, 'nowMs' | 'setInterval' | 'setImmediate'>
   /** @param payload 8 random bytes, which the peer cannot predict */
   send: (payload: Buffer) => void
   onMeasured: (milliseconds: number) => void
@@ -22,13 +23,13 @@ export class Pings {
 
   constructor(options: PingsOptions) {
     this.#options = options
-    this.#timer = systemRuntime.setInterval(() => this.#beat(), options.everyMs)
+    this.#timer = options.runtime.setInterval(() => this.#beat(), options.everyMs)
     this.#send()
   }
 
   receiveAnswer(payload: Buffer): void {
     if (this.#sent === undefined || !this.#sent.payload.equals(payload)) return
-    this.#options.onMeasured(systemRuntime.nowMs() - this.#sent.atMs)
+    this.#options.onMeasured(this.#options.runtime.nowMs() - this.#sent.atMs)
     this.#sent = undefined
   }
 
@@ -41,7 +42,7 @@ export class Pings {
     const sent = this.#sent
     if (sent === undefined) this.#send()
     // timers run before sockets: after a stall the answer may have arrived without being read yet
-    else systemRuntime.setImmediate(() => this.#judge(sent))
+    else this.#options.runtime.setImmediate(() => this.#judge(sent))
   }
 
   #judge(sent: { beats: number }): void {
@@ -50,7 +51,7 @@ export class Pings {
   }
 
   #send(): void {
-    this.#sent = { payload: randomBytes(8), atMs: systemRuntime.nowMs(), beats: 0 }
+    this.#sent = { payload: randomBytes(8), atMs: this.#options.runtime.nowMs(), beats: 0 }
     this.#options.send(this.#sent.payload)
   }
 }

@@ -12,7 +12,7 @@ export interface KnowledgeViews {
 }
 
 interface KnowledgeDomainParts
-  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   config: { tiers: object }
   store: Pick<Store, 'ledger' | 'revisions'>
@@ -40,6 +40,7 @@ export const openKnowledge = (parts: KnowledgeDomainParts): { views: KnowledgeVi
     subscribe: listener => revisions.onChange('graph_learning', listener),
     read: () => knowledge.readLearningAgain(),
     onFailure: error => logger.warn({ err: error }, 'learned strengths were not read'),
+    runtime: parts.runtime,
   })
   stack.defer(() => learning.close())
   return { views: { knowledge } }

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { firstIssue } from '../../../shared/first-issue.ts'
-import { newId } from '../../../shared/ids.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { createSlices } from '../../kernel/base/time-slices.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
@@ -51,6 +51,7 @@ interface ImportParts {
   ledger: Ledger
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'ids'>
 }
 
 const BATCH_ROWS = 500
@@ -124,14 +125,14 @@ const recordFault = (
 }
 
 const applyFile = async (
-  { ledger, now }: ImportParts,
+  { ledger, now, runtime }: ImportParts,
   register: Register,
   file: RecordFile,
   { tenantId, by, mode }: ImportOptions,
   records: number,
 ): Promise<Pick<ImportReport, 'added' | 'replaced' | 'removed' | 'examplesRemoved'>> => {
   const place = { tenantId, register: register.id }
-  const importId = newId('import', now())
+  const importId = runtime.ids.create('import', now())
   const { startedAt, examplesRemoved } = await ledger.sealed.write(async trx => {
     const details = { records, mode, format: file.format, sha256: file.sha256 }
     const entry = { ...by, at: now(), tenant: tenantId, action: 'register.import', details }

@@ -6,7 +6,7 @@ export interface RegisterViews {
   registers: Registers
 }
 
-interface RegisterDomainParts extends Pick<Base, 'now'> {
+interface RegisterDomainParts extends Pick<Base, 'now' | 'runtime'> {
   store: Pick<Store, 'ledger'>
 }
 
@@ -14,7 +14,8 @@ interface RegisterDomainParts extends Pick<Base, 'now'> {
 export const openRegisters = ({
   store,
   now,
+  runtime,
 }: RegisterDomainParts): { registers: Registers; views: RegisterViews } => {
-  const registers = new Registers({ store, now })
+  const registers = new Registers({ store, now, runtime })
   return { registers, views: { registers } }
 }

@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { createSlices } from '../../kernel/base/time-slices.ts'
 import type { RowOf } from '../../kernel/store/define-table.ts'
@@ -31,6 +32,7 @@ interface RegistersParts {
   store: Pick<Store, 'ledger'>
   /** Unix time, milliseconds. */
   now: () => number
+  runtime: Pick<Runtime, 'ids'>
 }
 
 /** Tenant whose records are read or written. */
@@ -179,8 +181,8 @@ export class Registers {
 
   /** Imports a file; one invalid record refuses all of them. Throws `invalid_request` with lines. */
   import(register: Register, file: RecordFile, options: ImportOptions): Promise<ImportReport> {
-    const { store, now } = this.#parts
-    return importFile({ ledger: store.ledger, now }, register, file, options)
+    const { store, now, runtime } = this.#parts
+    return importFile({ ledger: store.ledger, now, runtime }, register, file, options)
   }
 
   /** Records of a tenant that name a person, in all registers. */

@@ -32,7 +32,7 @@ export interface ServiceViews {
   askAddress: Ask
 }
 
-interface ServiceDomainParts extends Pick<Base, 'nowMs'> {
+interface ServiceDomainParts extends Pick<Base, 'nowMs' | 'runtime'> {
   config: {
     services: ServicesConfig
     notices: NoticesConfig
@@ -67,7 +67,7 @@ export const openServices = (parts: ServiceDomainParts): { views: ServiceViews }
   const send: Sender['send'] = (message, signal) => {
     const own = ownUrl()
     if (made === undefined || made.own !== own)
-      made = { own, sender: createSender({ config: outbound() }) }
+      made = { own, sender: createSender({ config: outbound(), runtime: parts.runtime }) }
     return made.sender.send(message, signal)
   }
   const ask = createAsk({ send }, nowMs)

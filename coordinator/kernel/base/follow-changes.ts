@@ -1,4 +1,4 @@
-import { type Runtime, stopTimer, systemRuntime, type Timer } from '../../../shared/runtime.ts'
+import { type Runtime, stopTimer, type Timer } from '../../../shared/runtime.ts'
 import { shareRuns } from './share-runs.ts'
 
 interface ChangeSource {
@@ -6,7 +6,7 @@ interface ChangeSource {
   subscribe: (listener: () => void) => () => void
   read: () => Promise<void>
   onFailure: (error: Error) => void
-  runtime?: Pick<Runtime, 'setTimeout'> | undefined
+  runtime: Pick<Runtime, 'setTimeout'>
   /** Wait before a read that has failed is repeated; 1 s. */
   retryMs?: number | undefined
 }
@@ -28,7 +28,7 @@ export const followChanges = ({
   subscribe,
   read,
   onFailure,
-  runtime = systemRuntime,
+  runtime,
   retryMs = RETRY_MS,
 }: ChangeSource): ChangeFollower => {
   let reported: string | undefined

@@ -1,3 +1,4 @@
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Actor } from '../audit/audit.ts'
 import type { Key } from './key.ts'
 import type { Outcome } from './outcome.ts'
@@ -44,6 +45,8 @@ export interface Context extends TaskCaller {
   actor: Actor
   /** Unix time, milliseconds. */
   now: () => number
+  /** Clocks, timers, randomness and ids of this process. */
+  runtime: Runtime
   /** Aborts when the time is up or the caller has left. */
   signal: AbortSignal
   /** The cell to run on, where the caller named one and the operation takes one. */

@@ -30,7 +30,7 @@ interface EventLogParts {
   now: () => number
   /** Wait before the store is tried again; 1 s. */
   retryMs?: number
-  runtime?: Pick<Runtime, 'setTimeout'> | undefined
+  runtime: Pick<Runtime, 'setTimeout'>
 }
 
 const READ_PAGE = 500

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { type Runtime, sleep, systemRuntime } from '../../../shared/runtime.ts'
+import { type Runtime, sleep } from '../../../shared/runtime.ts'
 import { faultOf } from '../store/faults.ts'
 import type { SealedTrx, Store } from '../store/store.ts'
 import type { EventRow } from './event.table.ts'
@@ -14,7 +14,7 @@ interface EventWriterParts {
   /** Creates the event that tells readers of dropped ones. */
   createGap: () => NewEvent
   logger: Pick<Logger, 'warn'>
-  runtime?: Pick<Runtime, 'setTimeout'> | undefined
+  runtime: Pick<Runtime, 'setTimeout'>
   /** Wait before the store is tried again; 1 s. */
   retryMs?: number
 }
@@ -108,7 +108,7 @@ export class EventWriter {
   }
 
   async #pause(): Promise<void> {
-    const { runtime = systemRuntime, retryMs = RETRY_MS } = this.#parts
+    const { runtime, retryMs = RETRY_MS } = this.#parts
     const { signal } = this.#closing
     await sleep(runtime, retryMs, { signal, ref: false }).catch(() => {})
   }

@@ -5,6 +5,7 @@ import { type ExchangeAnswer, exchange } from '../../../shared/outbound/exchange
 import { type JudgeRules, judgeUrl, type Target } from '../../../shared/outbound/judge.ts'
 import { checkAddresses, type Resolve, systemResolve } from '../../../shared/outbound/resolve.ts'
 import { asSendError, SendError } from '../../../shared/outbound/send-error.ts'
+import type { Runtime } from '../../../shared/runtime.ts'
 import type { Outbound } from './outbound-config.ts'
 import { createTargetLimits } from './target-limits.ts'
 
@@ -49,7 +50,7 @@ export interface SenderParts {
   ownAddresses?: () => readonly string[]
   /** Authorities beside the system's, PEM. */
   ca?: string
-  nowMs?: () => number
+  runtime: Pick<Runtime, 'nowMs'>
   /** Part of a limit that this process may use, as one of several. */
   shareOf?: (limit: number) => number
   /** Receives the outcome of each request. */
@@ -72,7 +73,7 @@ export const createSender = (parts: SenderParts): Sender => {
       concurrency: shareOf(config.target_concurrency),
       perMinute: shareOf(config.target_per_minute),
     }),
-    parts.nowMs,
+    parts.runtime.nowMs,
   )
   const connections = new KeptConnections()
   const judge: Sender['judge'] = url => judgeUrl(url, rules)

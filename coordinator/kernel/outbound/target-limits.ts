@@ -1,4 +1,3 @@
-import { systemRuntime } from '../../../shared/runtime.ts'
 import { MinuteWindow } from '../base/minute-window.ts'
 
 /** Limits per host and port for this process: concurrent requests, and requests per minute. */
@@ -14,7 +13,7 @@ const BUSY_WAIT_MS = 1000
 
 export const createTargetLimits = (
   limits: () => { concurrency: number; perMinute: number },
-  nowMs: () => number = systemRuntime.nowMs,
+  nowMs: () => number,
 ): TargetLimits => {
   const busy = new Map<string, number>()
   const windows = new Map<string, MinuteWindow>()

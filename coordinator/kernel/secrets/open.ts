@@ -7,7 +7,7 @@ import { openKeyRing, openSecrets } from './open-secrets.ts'
 import { publishKeys, unpublishKeys } from './replica-keys.ts'
 import type { SharedSecrets } from './shared-secrets.ts'
 
-interface SecretsPartParts extends Pick<Base, 'stack' | 'schedules' | 'logger'> {
+interface SecretsPartParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'runtime'> {
   config: { state_dir: string }
   store: Pick<Store, 'ledger' | 'revisions' | 'isShared'>
   replicas: Pick<Replicas, 'id' | 'onChange'>
@@ -31,12 +31,13 @@ export const openKeyCheck = async ({
 export const openSecretsPart = async (
   parts: SecretsPartParts,
 ): Promise<{ secrets: SharedSecrets }> => {
-  const { config, store, stack, logger } = parts
+  const { config, store, stack, logger, runtime } = parts
   const { secrets, ring } = await openSecrets({ store, stateDir: config.state_dir, logger })
   const changes = followChanges({
     subscribe: listener => store.revisions.onChange('secrets', listener),
     read: () => secrets.refresh(),
     onFailure: error => logger.warn({ err: error }, 'the shared secrets could not be read again'),
+    runtime,
   })
   stack.defer(changes.close)
   await announceKeys(parts, ring)
@@ -45,7 +46,7 @@ export const openSecretsPart = async (
 
 /** Tells the other coordinators which keys this one has, also after the file has changed. */
 const announceKeys = async (
-  { store: { ledger }, replicas, stack, schedules, logger }: SecretsPartParts,
+  { store: { ledger }, replicas, stack, schedules, logger, runtime }: SecretsPartParts,
   ring: KeyRing,
 ): Promise<void> => {
   const publish = () => publishKeys(ledger, replicas.id, ring.ids)
@@ -55,6 +56,7 @@ const announceKeys = async (
     subscribe: listener => replicas.onChange(listener),
     read: publish,
     onFailure: error => logger.warn({ err: error }, 'the sealing keys are not announced'),
+    runtime,
   })
   stack.defer(() =>
     unpublishKeys(ledger, replicas.id).catch(error =>

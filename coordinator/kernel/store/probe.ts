@@ -1,4 +1,4 @@
-import { type Runtime, systemRuntime, waitBy } from '../../../shared/runtime.ts'
+import { type Runtime, waitBy } from '../../../shared/runtime.ts'
 import type { Wait } from '../../../shared/wait.ts'
 import { isDiskFault } from './faults.ts'
 import type { Ledger } from './store.ts'
@@ -16,7 +16,7 @@ export interface StoreProbe {
 interface ProbeOptions {
   signal: AbortSignal
   wait?: Wait
-  runtime?: Pick<Runtime, 'now' | 'nowMs' | 'setTimeout'>
+  runtime: Pick<Runtime, 'now' | 'nowMs' | 'setTimeout'>
 }
 
 const EVERY_MS = 2000
@@ -41,7 +41,7 @@ const probeWrite = async (ledger: Pick<Ledger, 'sealed'>, at: number): Promise<v
 /** Repeats the probe write until the signal aborts. */
 export const probeStore = (
   ledger: Pick<Ledger, 'sealed' | 'outage'>,
-  { signal, runtime = systemRuntime, wait = waitBy(runtime) }: ProbeOptions,
+  { signal, runtime, wait = waitBy(runtime) }: ProbeOptions,
 ): StoreProbe => {
   const { nowMs } = runtime
   let committedAt = nowMs()

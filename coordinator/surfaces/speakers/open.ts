@@ -23,7 +23,7 @@ import type { QueueMetrics } from '../metrics/queue-metrics.ts'
 import { createSpeakers } from './speakers.ts'
 
 interface SpeakerDomainParts
-  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now'>,
+  extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'now' | 'runtime'>,
     Pick<OpenLeader, 'leaderWork'> {
   ownership: Ownership
   config: { conversations: ConversationsConfig; outbound: Outbound; tiers: TierSettings }
@@ -46,16 +46,16 @@ export const openSpeakers = async (
   parts: SpeakerDomainParts,
 ): Promise<{ views: ConversationViews }> => {
   const { config, store, events, running, metrics, stack, leaderWork, schedules } = parts
-  const { logger, now } = parts
-  const { ownership } = parts
+  const { ownership, logger, now, runtime } = parts
   const { outbound, conversations } = config
   const sender = createSender({
     config: { ...outbound, answer_seconds: conversations.agent_seconds },
     ownAddresses,
+    runtime,
     onOutcome: metrics.queue.countRequest,
   })
   const credentials = await openAgentCredentials(conversations.agent_credentials, parts.env)
-  const agents = new RemoteAgents({ sender, config: conversations, credentials })
+  const agents = new RemoteAgents({ sender, config: conversations, credentials, runtime })
   stack.defer(() => agents.close())
   const speakers = createSpeakers({ ...parts, agents })
   const opened = await Conversations.open({
@@ -69,6 +69,7 @@ export const openSpeakers = async (
     schedules,
     logger,
     now,
+    runtime,
   })
   stack.defer(() => opened.close())
   return { views: { conversations: opened } }

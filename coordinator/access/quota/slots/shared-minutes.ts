@@ -1,6 +1,6 @@
 import type { LRUCache } from 'lru-cache'
 import { ShoalError } from '../../../../shared/errors.ts'
-import { type Runtime, stopTimer, systemRuntime } from '../../../../shared/runtime.ts'
+import { type Runtime, stopTimer } from '../../../../shared/runtime.ts'
 import { createBoundedCache } from '../../../kernel/base/bounded-cache.ts'
 import type { Minute } from '../../../kernel/base/minute.ts'
 import { type AskingBatch, AskingQueue } from './asking-queue.ts'
@@ -17,7 +17,7 @@ interface SharedMinutesParts {
   isAway?: () => boolean
   /** Most subjects held in memory. */
   capacity?: number
-  runtime?: Pick<Runtime, 'nowMs' | 'setTimeout'>
+  runtime: Pick<Runtime, 'nowMs' | 'setTimeout'>
 }
 
 /** Longest wait for the store. A store that is away is noticed within this time. */
@@ -65,7 +65,7 @@ export class SharedMinutes {
 
   constructor(parts: SharedMinutesParts) {
     this.#parts = parts
-    this.#runtime = parts.runtime ?? systemRuntime
+    this.#runtime = parts.runtime
     this.#ticks = parts.ticks ?? this.#runtime.nowMs
     this.#subjects = createBoundedCache(parts.capacity ?? 100_000)
   }

@@ -11,7 +11,7 @@ import { createStepCaller } from './call-step.ts'
 import { hastenOnEvents } from './hasten-on-events.ts'
 import { startOnEvents } from './start-on-events.ts'
 
-interface FlowCallParts extends OpenFlows, Pick<Base, 'stack' | 'logger'> {
+interface FlowCallParts extends OpenFlows, Pick<Base, 'stack' | 'logger' | 'runtime'> {
   skills: readonly Operation[]
   callable: readonly Operation[]
   pipeline: Pick<Pipeline, 'invoke'>
@@ -25,12 +25,12 @@ interface FlowCallParts extends OpenFlows, Pick<Base, 'stack' | 'logger'> {
  * that names a skill that does not exist.
  */
 export const openFlowCalls = (parts: FlowCallParts): object => {
-  const { flows, skills, callable, pipeline, idempotency, events, stack, logger } = parts
+  const { flows, skills, callable, pipeline, idempotency, events, stack, logger, runtime } = parts
   requireKnownSkills(parts)
   const views = () => parts.views
   parts.connectFlows(createStepCaller({ views, pipeline, skills, callable, idempotency }))
   stack.defer(hastenOnEvents({ flows, events, logger }))
-  stack.defer(startOnEvents({ flows, views, events, logger }))
+  stack.defer(startOnEvents({ flows, views, events, logger, runtime }))
   return {}
 }
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { newId } from '../../../../shared/ids.ts'
+import type { Runtime } from '../../../../shared/runtime.ts'
 import { isOperator } from '../../../access/keys/key.ts'
 import type { KeyViews } from '../../../access/keys/open.ts'
 import type { CloudEvent, Events } from '../../../kernel/events/bus.ts'
@@ -11,6 +11,7 @@ interface EventStartParts {
   views: () => KeyViews
   events: Pick<Events, 'subscribe'>
   logger: Pick<Logger, 'warn'>
+  runtime: Pick<Runtime, 'ids'>
 }
 
 /** Most runs of one synergy within an hour by events: a run may cause the event that starts it. */
@@ -20,13 +21,20 @@ const MOST_PER_HOUR = 60
  * Starts synergies on the events that their keys may read, each once per event even when several
  * coordinators see it. Returns a function that stops this.
  */
-export const startOnEvents = ({ flows, views, events, logger }: EventStartParts): (() => void) => {
+export const startOnEvents = ({
+  flows,
+  views,
+  events,
+  logger,
+  runtime,
+}: EventStartParts): (() => void) => {
   const start = async (synergyId: string, keyId: string, event: CloudEvent): Promise<void> => {
     const key = await views().keys.asNow(keyId)
     if (key === undefined) throw new TypeError(`the key ${keyId} is no longer valid`)
     const hearer = { tenantId: key.tenantId, operator: isOperator(key), sees: () => true }
     if (!mayHear(event, hearer)) return
-    const by = { tenantId: key.tenantId, keyId, requestId: newId('req'), actor: `key:${keyId}` }
+    const requestId = runtime.ids.create('req')
+    const by = { tenantId: key.tenantId, keyId, requestId, actor: `key:${keyId}` }
     const onceKey = `${synergyId}:${event.id}`
     await flows.start(flows.synergy(synergyId), by, { onceKey, mostPerHour: MOST_PER_HOUR })
   }

@@ -100,7 +100,7 @@ const requireChecks = (cellId: string, checks: readonly Precondition[]): void =>
  */
 export const runPublish = async (
   { request, covers, view }: PublishPlan,
-  { commands, actor, signal }: Context & ControlViews,
+  { commands, actor, signal, runtime }: Context & ControlViews,
   approval: SingleUseApproval | undefined,
 ): Promise<z.input<typeof MqttPublishAnswer>> => {
   const made =
@@ -109,7 +109,7 @@ export const runPublish = async (
       : await approval.use((trx, signed) =>
           commands.createWithin(trx, request, actor, { plan: covers, approval: signed }),
         )
-  const command = await commandEnd(commands, made, { timeoutMs: END_MS, signal })
+  const command = await commandEnd(commands, made, { timeoutMs: END_MS, signal, runtime })
   return {
     published: command.state === 'succeeded',
     plan: view,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isScan } from '../../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../../discovery/modules.ts'
-import { systemRuntime, timeoutSignal } from '../../../../shared/runtime.ts'
+import { timeoutSignal } from '../../../../shared/runtime.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
@@ -37,7 +37,7 @@ export default defineSkill({
   output: z.object({ data_state: DataState, modules: z.array(ModuleOutcome) }),
   toLoad: CONNECT_CELL,
   run: async (_input, context: Context & DiscoveryViews) => {
-    const signal = AbortSignal.any([context.signal, timeoutSignal(systemRuntime, QUICK_MS)])
+    const signal = AbortSignal.any([context.signal, timeoutSignal(context.runtime, QUICK_MS)])
     const modules = await Promise.all(
       QUICK_MODULES.map(module =>
         tryModule(module, { ...context, signal }, QUICK_INPUTS[module.id]),

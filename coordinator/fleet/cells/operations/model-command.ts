@@ -56,7 +56,14 @@ const ANSWER_MS = 15_000
 export const commandModel = async (
   act: Act,
   { cell_id, model }: z.output<typeof ModelInput>,
-  { cells, fleet, commands, actor, signal }: Context & ControlViews & EnrolmentViews & FleetViews,
+  {
+    cells,
+    fleet,
+    commands,
+    actor,
+    signal,
+    runtime,
+  }: Context & ControlViews & EnrolmentViews & FleetViews,
 ): Promise<ModelAnswer> => {
   const cell = await cells.get(cell_id)
   if (cell === undefined || cell.revokedAt !== undefined) throw createUnknownError('cell', cell_id)
@@ -70,7 +77,8 @@ export const commandModel = async (
     noted: { model },
   }
   const made = await commands.create(request, actor)
-  return answerOf(await commandEnd(commands, made, { timeoutMs: ANSWER_MS, signal }), model)
+  const command = await commandEnd(commands, made, { timeoutMs: ANSWER_MS, signal, runtime })
+  return answerOf(command, model)
 }
 
 const requireModel = (

@@ -65,7 +65,8 @@ const findTargets = async (
     const { cells } = describeModel(context, model)
     return cells.some(({ reason }) => reason === NOT_TAKEN_UP) ? undefined : cells
   }
-  const limits = { everyMs: LOOK_MS, timeoutMs: TAKE_UP_MS, signal: context.signal }
+  const { signal, runtime } = context
+  const limits = { everyMs: LOOK_MS, timeoutMs: TAKE_UP_MS, signal, runtime }
   const cells = (await lookUntil(look, limits)) ?? describeModel(context, model).cells
   const able = cells.filter(({ state }) => state !== null).map(({ cell_id }) => cell_id)
   if (able.length === 0) throw createNowhereError(model, cells)

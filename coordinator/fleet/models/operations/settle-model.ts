@@ -41,10 +41,10 @@ export const settleModel = async (
 
 /** @throws the reason of the signal when the caller has left */
 const lookWithin = async <T>(
-  { signal }: Pick<Context, 'signal'>,
+  { signal, runtime }: Pick<Context, 'signal' | 'runtime'>,
   look: (waitedMs: number) => Promise<T | undefined>,
 ): Promise<T | undefined> => {
-  const answer = await lookUntil(look, { everyMs: LOOK_MS, timeoutMs: SETTLE_MS, signal })
+  const answer = await lookUntil(look, { everyMs: LOOK_MS, timeoutMs: SETTLE_MS, signal, runtime })
   if (answer === undefined) signal.throwIfAborted()
   return answer
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { nextTurn, systemRuntime } from '../../../../shared/runtime.ts'
+import { nextTurn } from '../../../../shared/runtime.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { drawGanttSvg } from '../gantt-svg.ts'
@@ -67,7 +67,7 @@ export default defineSkill({
     }))
     const svg = drawGanttSvg(schedule, tasks, input.title)
     // the chart of a thousand tasks takes a turn of the event loop of its own
-    await nextTurn(systemRuntime)
+    await nextTurn(context.runtime)
     return { ...view, content_type: 'image/svg+xml; charset=utf-8', svg }
   },
 })

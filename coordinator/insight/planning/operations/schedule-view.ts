@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { nextTurn, systemRuntime } from '../../../../shared/runtime.ts'
+import { nextTurn } from '../../../../shared/runtime.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import type { PlanningViews } from '../open.ts'
 import { createSchedule, type Schedule } from '../schedule.ts'
@@ -79,7 +79,7 @@ const ScheduleView = z.object(SCHEDULE_VIEW)
 type ScheduleView = z.input<typeof ScheduleView>
 
 /** Parts of a call that a schedule needs. */
-type PlanningContext = Pick<Context, 'key' | 'signal'> & PlanningViews
+type PlanningContext = Pick<Context, 'key' | 'signal' | 'runtime'> & PlanningViews
 
 /**
  * Schedules the tasks and simulates them where they have ranges. Each step takes a turn of the
@@ -91,13 +91,13 @@ export const planSchedule = async (
   context: PlanningContext,
 ): Promise<{ schedule: Schedule; view: ScheduleView }> => {
   const { tasks, start_date, working_days: workingDays, holidays } = input
-  await nextTurn(systemRuntime)
+  await nextTurn(context.runtime)
   const schedule = createSchedule(toPlannedTasks(tasks), start_date, { workingDays, holidays })
   const hasRuns = schedule.pert !== undefined && input.runs > 0
   const result = hasRuns ? await simulateSchedule(schedule, input, context) : undefined
-  await nextTurn(systemRuntime)
+  await nextTurn(context.runtime)
   const view = viewSchedule(schedule, input, result)
-  await nextTurn(systemRuntime)
+  await nextTurn(context.runtime)
   return { schedule, view }
 }
 

@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
-import { systemRuntime } from '../../../../shared/runtime.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { REALMS } from '../services.ts'
@@ -62,11 +61,11 @@ export default defineSkill({
     )
     const done: Done[] = []
     for (const { id, scope, run } of cases) {
-      const begun = systemRuntime.nowMs()
+      const begun = context.runtime.nowMs()
       const { outcome, reason } = dry_run
         ? { outcome: null, reason: undefined }
         : await run(context)
-      const duration_ms = dry_run ? null : Math.round(systemRuntime.nowMs() - begun)
+      const duration_ms = dry_run ? null : Math.round(context.runtime.nowMs() - begun)
       done.push({ id, scope, outcome, reason: reason ?? null, duration_ms })
       await context.progress({ done: done.length, total: cases.length, message: id })
     }

@@ -53,14 +53,14 @@ const LOOK_MS = 100
 
 const waitForRequest = async (
   runId: string,
-  { flows, signal }: Pick<Context, 'signal'> & FlowViews,
+  { flows, signal, runtime }: Pick<Context, 'signal' | 'runtime'> & FlowViews,
 ): Promise<string | undefined> => {
   const look = async () => {
     const [call] = await flows.calls(runId)
     const isAnswered = call?.gateRequestId !== undefined || call?.endedAt !== undefined
     return isAnswered ? call : undefined
   }
-  const limits = { everyMs: LOOK_MS, timeoutMs: ASKED_WITHIN_MS, signal }
+  const limits = { everyMs: LOOK_MS, timeoutMs: ASKED_WITHIN_MS, signal, runtime }
   return (await lookUntil(look, limits))?.gateRequestId
 }
 

@@ -15,6 +15,7 @@ import { newestPolicy, putPolicy } from '../../../../coordinator/access/gates/po
 import { parseProposedPolicy } from '../../../../coordinator/access/gates/proposed-policy.ts'
 import { verifyAudit } from '../../../../coordinator/kernel/audit/verify.ts'
 import type { Events } from '../../../../coordinator/kernel/events/bus.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { BY, temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
 import { auditRows } from '../keys/fixtures.ts'
 
@@ -43,6 +44,7 @@ const scene = async (t: Pick<Test, 'teardown'>) => {
   const logger = { info: say('info'), warn: say('warn'), error: say('error') } as never
   const open = async (configured = shipped, own = store) => {
     const policies = await openPolicies({
+      runtime: systemRuntime,
       store: own,
       configured,
       gates,

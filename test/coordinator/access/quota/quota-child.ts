@@ -1,6 +1,7 @@
 import { LeasedQuota } from '../../../../coordinator/access/quota/quota.ts'
 import { Tiers } from '../../../../coordinator/access/quota/tiers.ts'
 import { openStore } from '../../../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 
 /* Asks for many requests at once and says how many it got. */
 
@@ -8,7 +9,7 @@ const [place = '', limit = '', asked = '', now = ''] = process.argv.slice(2)
 const store = await openStore(JSON.parse(place))
 const allowance = { requests_per_month: Number(limit), requests_per_minute: 100_000 }
 const tiers = Tiers.parse({ free: allowance })
-const quota = new LeasedQuota({ store, tiers, logger: console })
+const quota = new LeasedQuota({ ticks: systemRuntime.nowMs, store, tiers, logger: console })
 process.stdout.write('ready\n')
 process.stdin.once('data', async () => {
   const admits = Array.from({ length: Number(asked) }, async () =>

@@ -27,11 +27,12 @@ const threeQuotas = async (t: Test, { month, minute = 100_000 }: Limits) => {
     const store = await temporaryStore(t, folder)
     const { ledger } = store
     const exchange = createSlotExchange(ledger, `rep_${name}`)
-    const minutes = new SharedMinutes({ exchange })
+    const minutes = new SharedMinutes({ runtime: systemRuntime, exchange })
     const recalls = createRecalls({ runtime: systemRuntime, ledger, countReplicas })
     const openMinute = minutes.open
     const options = { store, tiers, logger, countReplicas, recalls, openMinute }
-    return { store, quota: new LeasedQuota(options) }
+    const ticks = systemRuntime.nowMs
+    return { store, quota: new LeasedQuota({ ...options, ticks }) }
   })
   const [a, b, c] = (await Promise.all(all)) as [Quotas, Quotas, Quotas]
   return [a, b, c] as const
@@ -124,6 +125,7 @@ t.test(
     const exchange = createSlotExchange(ledger, 'rep_a')
     let isAway = false
     const minutes = new SharedMinutes({
+      runtime: systemRuntime,
       exchange: async wishes => {
         if (isAway) throw new ShoalError('store_unavailable', 'no connection')
         return exchange(wishes)
@@ -131,6 +133,7 @@ t.test(
     })
     const limits = { requests_per_month: 'unlimited', requests_per_minute: 100 } as const
     const quota = new LeasedQuota({
+      ticks: systemRuntime.nowMs,
       store,
       tiers: Tiers.parse({ free: limits }),
       logger,

@@ -11,6 +11,7 @@ import {
 import { SubjectSlots } from '../../../../coordinator/access/quota/slots/subject-slots.ts'
 import { createElapsedMs } from '../../../../coordinator/kernel/leases/elapsed.ts'
 import { openStore } from '../../../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { testSharedMinutes } from '../../../contracts/minutes.ts'
 import { createStoreDatabase, postgresMissing } from '../../../support/postgres.ts'
 import { temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
@@ -138,6 +139,7 @@ t.test('a grant ends while the machine of its coordinator is suspended', async t
   const nowMs = () => wall.ms - suspendedMs
   const ticks = createElapsedMs({ now: () => wall.ms, nowMs })
   const minutes = new SharedMinutes({
+    runtime: systemRuntime,
     exchange: async wishes => ({
       nowMs: wall.ms,
       bornMs: 0,

@@ -12,6 +12,7 @@ import { ConversationsConfig } from '../../../../coordinator/agents/conversation
 import { RemoteAgents } from '../../../../coordinator/agents/conversations/remote-agent.ts'
 import { Outbound } from '../../../../coordinator/kernel/outbound/outbound-config.ts'
 import { createSender } from '../../../../coordinator/kernel/outbound/sender.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { newerAgent, olderAgent } from '../../../support/sdk-agents.ts'
 import { temporaryFolder } from '../../kernel/store/temporary.ts'
 
@@ -24,7 +25,11 @@ const agentsAt = async (
 ) => {
   const config = ConversationsConfig.parse({ agents: places, agent_credentials })
   return new RemoteAgents({
-    sender: createSender({ config: Outbound.parse({ allow: places, allow_http: true }) }),
+    runtime: systemRuntime,
+    sender: createSender({
+      runtime: systemRuntime,
+      config: Outbound.parse({ allow: places, allow_http: true }),
+    }),
     config,
     credentials: await openAgentCredentials(config.agent_credentials, env),
   })

@@ -14,6 +14,7 @@ import { defineSkill } from '../../../../coordinator/kernel/declaration/skill.ts
 import { LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
 import type { Store } from '../../../../coordinator/kernel/store/store.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { DAY_MS } from '../../../../shared/time.ts'
 import { keyOfTier } from '../../../support/app.ts'
 import { silent } from '../../../support/cell.ts'
@@ -232,7 +233,7 @@ t.test('a coordinator that does not lead leaves unfinished messages to the leade
     retentionDays: 0,
     logger: silent,
   }
-  await startUpkeep({ ...parts, now: () => clock.now })
+  await startUpkeep({ runtime: systemRuntime, ...parts, now: () => clock.now })
   t.match(await messages(conversations, id), [{ state: 'answering' }])
   leaving.abort()
   await sent
@@ -246,6 +247,7 @@ t.test(
     const ownership = newOwnership(ledger)
     let failOwn = async (): Promise<unknown> => t.fail('nothing was scheduled')
     const { take, release } = await startUpkeep({
+      runtime: systemRuntime,
       ledger,
       ownership,
       leaderWork: { every: () => {}, runOnce: async () => {} },

@@ -8,6 +8,7 @@ import { Outbound } from '../../../../coordinator/kernel/outbound/outbound-confi
 import { createSender } from '../../../../coordinator/kernel/outbound/sender.ts'
 import { DocumentError } from '../../../../shared/foreign/document.ts'
 import { readDocument } from '../../../../shared/foreign/read-document.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { governanceScene } from '../../../support/governance.ts'
 import { REFUSED_ADDRESSES } from '../../../support/refused-addresses.ts'
 import { newerAgent, olderAgent } from '../../../support/sdk-agents.ts'
@@ -49,7 +50,11 @@ const agent = async (t: Test, card: Card, answer: Answer, status = 200) => {
 const signal = new AbortController().signal
 const agentsAt = (places: string[], settings: object = {}, allow = places, read = readDocument) =>
   new RemoteAgents({
-    sender: createSender({ config: Outbound.parse({ allow, allow_http: true }) }),
+    runtime: systemRuntime,
+    sender: createSender({
+      runtime: systemRuntime,
+      config: Outbound.parse({ allow, allow_http: true }),
+    }),
     config: ConversationsConfig.parse({ agents: places, ...settings }),
     credentials: { headersFor: async () => ({}) },
     read,

@@ -5,6 +5,7 @@ import { RemoteAgents } from '../../../../coordinator/agents/conversations/remot
 import type { Context } from '../../../../coordinator/kernel/declaration/context.ts'
 import { Outbound } from '../../../../coordinator/kernel/outbound/outbound-config.ts'
 import { createSender } from '../../../../coordinator/kernel/outbound/sender.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { keyOfTier } from '../../../support/app.ts'
 import { openTestConversations } from '../../../support/conversing.ts'
 import { newerAgent, olderAgent } from '../../../support/sdk-agents.ts'
@@ -14,7 +15,11 @@ import { BY, temporaryStore } from '../../kernel/store/temporary.ts'
 /** Waits for nothing, but says how long it would have, and what it is told of before. */
 const scene = (place: string, onWait: (milliseconds: number) => unknown = () => {}) =>
   new RemoteAgents({
-    sender: createSender({ config: Outbound.parse({ allow: [place], allow_http: true }) }),
+    runtime: systemRuntime,
+    sender: createSender({
+      runtime: systemRuntime,
+      config: Outbound.parse({ allow: [place], allow_http: true }),
+    }),
     config: ConversationsConfig.parse({ agents: [place] }),
     credentials: { headersFor: async () => ({}) },
     wait: async (milliseconds, signal) => {

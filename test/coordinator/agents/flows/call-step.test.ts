@@ -5,6 +5,7 @@ import type { CallKeeping } from '../../../../coordinator/calls/idempotency/look
 import { operations } from '../../../../coordinator/surfaces/catalogue/operations.ts'
 import { skills } from '../../../../coordinator/surfaces/catalogue/skills.ts'
 import { type ErrorCode, ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 
 const NOW = 100 * 3_600_000
 const key = {
@@ -198,6 +199,7 @@ t.test('an event starts its synergy once, with the rights of the configured key'
     },
   }
   const stop = startOnEvents({
+    runtime: systemRuntime,
     flows: flows as never,
     views: () =>
       ({ keys: { asNow: async () => ({ ...key, roles: ['operator_admin'] }) } }) as never,

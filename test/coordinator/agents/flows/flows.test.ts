@@ -11,6 +11,7 @@ import { defineSkill } from '../../../../coordinator/kernel/declaration/skill.ts
 import type { CloudEvent } from '../../../../coordinator/kernel/events/bus.ts'
 import type { Job } from '../../../../coordinator/kernel/queue/job.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { a2aScene, askUntil, caller } from '../../../support/a2a.ts'
 
 const MOST_OPEN_RUNS = 200
@@ -286,6 +287,7 @@ t.test('an event starts a synergy once, and only one that the key may hear', asy
     start: async (_what: object, _by: object, { onceKey = '' }) => started.push(onceKey),
   }
   startOnEvents({
+    runtime: systemRuntime,
     flows: flows as unknown as Flows,
     views: () => ({ keys: { asNow: async () => key } }) as unknown as Views,
     events: {

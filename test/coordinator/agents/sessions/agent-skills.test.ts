@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Peers } from '../../../../coordinator/agents/sessions/peers.ts'
 import type { Alert } from '../../../../coordinator/fleet/alerts/alert.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { governanceScene } from '../../../support/governance.ts'
 import { auditRows } from '../../access/keys/fixtures.ts'
 import { BY, temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
@@ -99,7 +100,7 @@ t.test('operator-peer', async t => {
         const person = { personId: `p${n}`, keyId: `k${n}`, kind: 'person' as const }
         const caller = { person: { ...person, roles: ['finance'] }, tenantId: 'demo', by: BY }
         const asker = { caller, role: 'finance', agentId: 'a' }
-        return new Peers({ store: own, ...parts }).claim(asker, undefined)
+        return new Peers({ runtime: systemRuntime, store: own, ...parts }).claim(asker, undefined)
       }),
     )
     t.equal(ends.filter(({ status }) => status === 'fulfilled').length, 1)

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createAgents } from '../../../../coordinator/agents/sessions/agents.ts'
 import { AgentsConfig } from '../../../../coordinator/agents/sessions/config.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { governanceScene } from '../../../support/governance.ts'
 import { auditRows } from '../../access/keys/fixtures.ts'
 import { BY, temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
@@ -196,7 +197,14 @@ t.test('a scope', async t => {
     const config = AgentsConfig.parse({ claims_per_session: 50 })
     const stores = [scene.store, await temporaryStore(t, folder), await temporaryStore(t, folder)]
     const coordinators = stores.map(
-      store => createAgents({ store, config, addEvents: async () => {}, now: Date.now }).sessions,
+      store =>
+        createAgents({
+          runtime: systemRuntime,
+          store,
+          config,
+          addEvents: async () => {},
+          now: Date.now,
+        }).sessions,
     )
     const person = { personId: 'demo_operator', keyId: 'k', kind: 'person' as const, roles: [] }
     const caller = { person, tenantId: 'demo', by: BY }
@@ -302,6 +310,7 @@ t.test('a session survives its process', async t => {
   const person = { personId: 'demo_operator', keyId: 'k', kind: 'person' as const, roles: [] }
   const caller = { person, tenantId: 'demo', by: BY }
   const { sessions } = createAgents({
+    runtime: systemRuntime,
     store: await temporaryStore(t, folder),
     config: AgentsConfig.parse({}),
     addEvents: async () => {},

@@ -6,6 +6,7 @@ import {
 import type { Cell } from '../../../../coordinator/fleet/cells/cell.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { newId } from '../../../../shared/ids.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { announceDevices } from '../../../support/device-facts.ts'
 import { governanceScene } from '../../../support/governance.ts'
 import { addCell } from '../../fleet/control/cell-row.ts'
@@ -102,7 +103,9 @@ t.test(
     const id = newId('cell')
     const cell = { id, presence: 'ready', announce: announceDevices([], { name: 'crane' }) } as Cell
     const fleet = { cells: () => [cell], cell: (each: string) => (each === id ? cell : undefined) }
-    const views = { cells, fleet } as unknown as Parameters<typeof findStopTargets>[1]
+    const views = { cells, fleet, runtime: systemRuntime } as unknown as Parameters<
+      typeof findStopTargets
+    >[1]
     const resolveStopTargets = async (wanted: WantedTarget) => {
       const found = []
       for await (const target of findStopTargets(wanted, views)) found.push(target)

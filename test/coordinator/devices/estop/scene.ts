@@ -13,6 +13,7 @@ import { CellEstop } from '../../../../daemon/estop/cell-estop.ts'
 import { EstopLatch } from '../../../../daemon/estop/latch.ts'
 import { EstopService } from '../../../../daemon/services/estop.ts'
 import { newId } from '../../../../shared/ids.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { createSigner, generatePrivateKey } from '../../../../shared/signing.ts'
 import { waitUntilAborted } from '../../../../shared/wait.ts'
 import { CAPABILITY } from '../../../../shared/wire/capability.ts'
@@ -127,6 +128,7 @@ export const scene = async (t: Test, { cells: count = 2 } = {}) => {
     const stored = new Map<string, Device>()
     const sweeps: (() => Promise<void>)[] = []
     const opened = await openEstop({
+      runtime: systemRuntime,
       store,
       events: createEvents({ source: '/test', logger: silent }),
       signing: signer as SigningKey,

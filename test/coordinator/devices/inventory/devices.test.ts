@@ -22,6 +22,7 @@ import type { StorePlace } from '../../../../coordinator/kernel/store/place.ts'
 import { openStore } from '../../../../coordinator/kernel/store/store.ts'
 import { createDeviceId } from '../../../../devices/device-id.ts'
 import { newId, randomId } from '../../../../shared/ids.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import type { Announce } from '../../../../shared/wire/announce.ts'
 import { DeviceFacts } from '../../../../shared/wire/device.ts'
 import { Seen } from '../../../../shared/wire/device-outcome.ts'
@@ -35,7 +36,14 @@ import { temporaryFolder } from '../../kernel/store/temporary.ts'
 const openReplica = async (t: Test, place: StorePlace, name: string) => {
   const store = await openStore(place, { pollMilliseconds: 0 })
   const source = `/shoal/${name}`
-  const events = await EventLog.open({ store, source, kept: 100, logger: silent, now: Date.now })
+  const events = await EventLog.open({
+    store,
+    source,
+    kept: 100,
+    logger: silent,
+    now: Date.now,
+    runtime: systemRuntime,
+  })
   const inventory = new DeviceInventory(store.ledger, silent)
   await inventory.read()
   const births = new Map<string, Announce>()

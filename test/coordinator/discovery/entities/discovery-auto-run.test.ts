@@ -1,6 +1,7 @@
 import t from 'tap'
 import { changeDiscovery } from '../../../../coordinator/discovery/entities/operations/discovery/discovery-document.ts'
 import { createConfigs } from '../../../../coordinator/fleet/control/configs.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { CAPABILITY, NEEDS } from '../../../../shared/wire/capability.ts'
 import type { DesiredBody } from '../../../../shared/wire/desired.ts'
 import { silent } from '../../../support/cell.ts'
@@ -58,6 +59,7 @@ t.test('the setting of a cell wins over its tag and the fleet, from level 7 on',
   const sent: DesiredBody[] = []
   let level = CAPABILITY
   const configs = await createConfigs({
+    runtime: systemRuntime,
     store,
     signer: loneSigner(),
     tagsOf: async () => ['lab'],

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createConfigs } from '../../../../coordinator/fleet/control/configs.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { CAPABILITY, NEEDS } from '../../../../shared/wire/capability.ts'
 import type { DesiredBody } from '../../../../shared/wire/desired.ts'
 import { silent } from '../../../support/cell.ts'
@@ -59,6 +60,7 @@ t.test('a cell gets the scopes of the fleet, its tags and its own, from level 7 
   const sent: DesiredBody[] = []
   let level = CAPABILITY
   const configs = await createConfigs({
+    runtime: systemRuntime,
     store,
     signer: loneSigner(),
     tagsOf: async () => ['lab'],

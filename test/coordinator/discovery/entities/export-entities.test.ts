@@ -4,6 +4,7 @@ import type { EntityView } from '../../../../coordinator/discovery/entities/enti
 import { exportEntities } from '../../../../coordinator/discovery/entities/export-entities.ts'
 import type { ExportFormatName } from '../../../../coordinator/discovery/entities/export-formats.ts'
 import { Budget } from '../../../../coordinator/kernel/budgets/budget.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 
 const AT = Date.UTC(2026, 0, 5)
 const field = (value: unknown) => ({ value })
@@ -45,6 +46,7 @@ const budget = new Budget<'key' | 'cell'>({ total: 2 ** 20, per: { key: 2 ** 19,
 const open = (format: ExportFormatName, entities: readonly EntityView[] = [ENTITY, BARE]) =>
   exportEntities(
     {
+      runtime: systemRuntime,
       entityQuery: {
         async *readParts() {
           for (const entity of entities) yield { entities: [entity], bytes: 200_000 }

@@ -13,6 +13,7 @@ import { createDiscoveryMetrics } from '../../../../coordinator/surfaces/metrics
 import { concealRow, concealText } from '../../../../discovery/entities/conceal-row.ts'
 import { Pseudonyms } from '../../../../discovery/entities/pseudonyms.ts'
 import { DISCOVERY_MODULES } from '../../../../discovery/modules.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { config } from '../../../support/app.ts'
 import { TEST_PSEUDONYMS } from '../../../support/pseudonyms.ts'
 import { bleRow, mapRow, mdnsRow, snmpRow, wifiRow } from '../../../support/scan-rows.ts'
@@ -63,12 +64,20 @@ const openScene = async (t: Test) => {
   const write = (line: string): void => void logs.push(line)
   const logger = pino({ level: 'trace' }, { write })
   const now = Date.now
-  const events = await EventLog.open({ store, source: '/shoal/a', kept: 100, logger, now })
+  const events = await EventLog.open({
+    runtime: systemRuntime,
+    store,
+    source: '/shoal/a',
+    kept: 100,
+    logger,
+    now,
+  })
   const secrets = await secretsOf(store, folder)
   const leaderWork = { every: () => {} }
   const budgets = new Budgets(config().limits)
   const metrics = { discovery: createDiscoveryMetrics() }
   const opened = await openEntities({
+    runtime: systemRuntime,
     ...{ store, events, secrets, leaderWork, budgets, metrics, now, logger },
   } as never)
   const results = new ModuleResults(store.records)

@@ -1,12 +1,14 @@
 import t from 'tap'
 import { scheduleLookups } from '../../../../coordinator/discovery/modules/auto-lookups.ts'
 import { DISCOVERY_MODULES } from '../../../../discovery/modules.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 
 const schedule = (upstreams: { egress: 'on' | 'off'; auto_run: 'on' | 'off' }) => {
   const work = new Map<string, () => unknown>()
   const ran: string[] = []
   const failures: object[] = []
   scheduleLookups({
+    runtime: systemRuntime,
     config: { upstreams },
     leaderWork: { every: (name, _seconds, run) => void work.set(name, run as () => unknown) },
     lookups: {

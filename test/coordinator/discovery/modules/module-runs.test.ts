@@ -11,6 +11,7 @@ import { withQuestions } from '../../../../daemon/questions/with-questions.ts'
 import { type DiscoveryModule, isScan } from '../../../../discovery/module.ts'
 import { NotPossibleHere, type ScanRun } from '../../../../discovery/scan-run.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { CAPABILITY } from '../../../../shared/wire/capability.ts'
 import { config } from '../../../support/app.ts'
 import { linkCell, silent } from '../../../support/cell.ts'
@@ -45,6 +46,7 @@ const rig = async (t: Test, programs: Record<string, ScanRun<never>>, level = CA
   const metrics = { discovery: createDiscoveryMetrics() }
   const budgets = new Budgets(config().limits)
   const runs = new ModuleRuns({
+    runtime: systemRuntime,
     fleet: { cells: () => cells.values(), cell: id => cells.find(each => each.id === id) },
     budgets,
     results,

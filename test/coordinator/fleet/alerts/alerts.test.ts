@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { ALERT_RULES } from '../../../../coordinator/fleet/alerts/alert-rules.ts'
 import { Alerts } from '../../../../coordinator/fleet/alerts/alerts.ts'
 import type { Store } from '../../../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { a2aScene, caller } from '../../../support/a2a.ts'
 import { silent } from '../../../support/cell.ts'
 import { createEvents } from '../../../support/memory-events.ts'
@@ -17,7 +18,13 @@ const scene = async (t: Test) => {
   const { url, demo, store } = await a2aScene(t, {
     moreParts: [
       async ({ store }: { store: Store }) => {
-        alerts = await Alerts.open({ store, events, logger: silent, now: () => clock.ms })
+        alerts = await Alerts.open({
+          runtime: systemRuntime,
+          store,
+          events,
+          logger: silent,
+          now: () => clock.ms,
+        })
         const { list, acknowledge } = alerts
         return { views: { monitor: { alerts: list, acknowledge, isDegraded: () => false } } }
       },
@@ -71,7 +78,13 @@ t.test('an alert of a rule that only newer versions have is left out at a start'
       .execute(),
   )
   const events = createEvents({ source: '/shoal/test', logger: silent })
-  const alerts = await Alerts.open({ store, events, logger: silent, now: () => 2 })
+  const alerts = await Alerts.open({
+    runtime: systemRuntime,
+    store,
+    events,
+    logger: silent,
+    now: () => 2,
+  })
   t.teardown(() => alerts.close())
   t.match(alerts.list(), [{ id: 'a1' }])
   t.equal(alerts.list().length, 1)

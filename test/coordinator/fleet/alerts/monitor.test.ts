@@ -15,6 +15,7 @@ import {
 } from '../../../../coordinator/fleet/cells/utilization.ts'
 import { gpuVram, vramLevel, worstLevel } from '../../../../coordinator/fleet/cells/vram.ts'
 import { EventLog } from '../../../../coordinator/kernel/events/event-log.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import type { Sample } from '../../../../shared/wire/telemetry.ts'
 import { silent } from '../../../support/cell.ts'
 import { createEvents } from '../../../support/memory-events.ts'
@@ -256,7 +257,7 @@ const alertRig = async (t: Test) => {
     told.push([type.slice('shoal.alert.'.length), rule, cell_id ?? ''].join(' ').trim())
   })
   const now = () => clock.ms
-  const alerts = await Alerts.open({ store, events, logger: silent, now })
+  const alerts = await Alerts.open({ runtime: systemRuntime, store, events, logger: silent, now })
   const watch = new AlertWatch(now)
   const look = (observations: Iterable<Observation>) =>
     alerts.change(store.ledger, watch.look(observations, alerts.raised()))
@@ -393,8 +394,15 @@ t.test('an alert outlives its coordinator and belongs to all of them', async t =
   const raise = [{ ...full, message: 'disk 99 percent full' }]
   const open = async () => {
     const store = await temporaryStore(t, folder)
-    const events = await EventLog.open({ store, source: '/shoal/x', kept: 9, logger: silent, now })
-    const alerts = await Alerts.open({ store, events, logger: silent, now })
+    const events = await EventLog.open({
+      runtime: systemRuntime,
+      store,
+      source: '/shoal/x',
+      kept: 9,
+      logger: silent,
+      now,
+    })
+    const alerts = await Alerts.open({ runtime: systemRuntime, store, events, logger: silent, now })
     const change = (changes: Partial<AlertChanges>) =>
       alerts.change(store.ledger, { raise: [], clear: [], reword: [], ...changes })
     t.teardown(async () => {
@@ -453,6 +461,7 @@ t.test('the monitor', async t => {
     const events: [string, unknown][] = []
     let cells = [cellWith({ gpus: [gpu(99)] })]
     const monitor = await createMonitor({
+      runtime: systemRuntime,
       store,
       logger: silent,
       cells: () => cells,

@@ -4,6 +4,7 @@ import { commandModel } from '../../../../coordinator/fleet/cells/operations/mod
 import type { CommandRecord } from '../../../../coordinator/fleet/control/command.ts'
 import { commandEnd } from '../../../../coordinator/fleet/control/command-end.ts'
 import type { CommandRequest } from '../../../../coordinator/fleet/control/commands.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { engine, sampleOf } from '../series/samples.ts'
 
 const record = (more: Partial<CommandRecord> = {}): CommandRecord =>
@@ -90,23 +91,36 @@ t.test('the wait for the end of a command', async t => {
   const commands = { get: async () => record({ state: states.shift() ?? 'unknown' }) }
   const signal = new AbortController().signal
   const wait = async () => {}
-  t.match(await commandEnd(commands, record(), { timeoutMs: 1000, signal, wait }), {
-    state: 'succeeded',
-  })
+  t.match(
+    await commandEnd(commands, record(), { runtime: systemRuntime, timeoutMs: 1000, signal, wait }),
+    {
+      state: 'succeeded',
+    },
+  )
   t.test('is limited in time', async t => {
     const busy = { get: async () => record({ state: 'executing' }) }
-    t.match(await commandEnd(busy, record(), { timeoutMs: 1000, signal, wait }), {
-      state: 'executing',
-    })
+    t.match(
+      await commandEnd(busy, record(), { runtime: systemRuntime, timeoutMs: 1000, signal, wait }),
+      {
+        state: 'executing',
+      },
+    )
     let [ms, looks] = [0, 0]
+    const runtime = { ...systemRuntime, nowMs: () => ms }
+    const busyMachine = { timeoutMs: 1000, signal, runtime }
     const slow = async () => {
       ms += 500
       looks += 1
     }
-    await commandEnd(busy, record(), { timeoutMs: 1000, signal, wait: slow, nowMs: () => ms })
+    await commandEnd(busy, record(), { ...busyMachine, wait: slow })
     t.equal(looks, 2, 'the time of a busy machine counts')
     const gone = AbortSignal.abort()
-    const options = { timeoutMs: Number.POSITIVE_INFINITY, signal: gone, wait }
+    const options = {
+      timeoutMs: Number.POSITIVE_INFINITY,
+      signal: gone,
+      wait,
+      runtime: systemRuntime,
+    }
     t.match(await commandEnd(busy, record(), options), { state: 'sent' })
   })
 })

@@ -7,6 +7,7 @@ import { Listeners } from '../../../../coordinator/kernel/base/listeners.ts'
 import { EventLog } from '../../../../coordinator/kernel/events/event-log.ts'
 import type { StorePlace } from '../../../../coordinator/kernel/store/place.ts'
 import { openStore } from '../../../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { silent } from '../../../support/cell.ts'
 import { createStoreDatabase, postgresMissing } from '../../../support/postgres.ts'
 import { temporaryFolder } from '../../kernel/store/temporary.ts'
@@ -36,6 +37,7 @@ class Registry {
 const openReplica = async (t: Test, place: StorePlace, registry: Registry, id: string) => {
   const store = await openStore(place, { pollMilliseconds: 0 })
   const events = await EventLog.open({
+    runtime: systemRuntime,
     store,
     source: `/shoal/${id}`,
     kept: 1000,
@@ -46,6 +48,7 @@ const openReplica = async (t: Test, place: StorePlace, registry: Registry, id: s
   const cells = new Map<string, Presence>()
   const clock = { ms: 0 }
   const publisher = new PresencePublisher({
+    runtime: systemRuntime,
     ledger: store.ledger,
     replicas: registry.of(id),
     events,

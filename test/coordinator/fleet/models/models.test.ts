@@ -6,6 +6,7 @@ import { Models } from '../../../../coordinator/fleet/models/models.ts'
 import { observeUnlisted } from '../../../../coordinator/fleet/models/unlisted-models.ts'
 import type { ModelChange } from '../../../../coordinator/fleet/models/write-model.ts'
 import { Catalogue, SHIPPED_CATALOGUE } from '../../../../shared/catalogue.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { CAPABILITY } from '../../../../shared/wire/capability.ts'
 import type { DesiredBody } from '../../../../shared/wire/desired.ts'
 import {
@@ -28,7 +29,13 @@ t.test('a model that one coordinator adds is known to another, and to the right 
   const folder = await temporaryFolder(t)
   const open = async () => {
     const store = await temporaryStore(t, folder, { pollMilliseconds: 20 })
-    const { models, close } = await Models.open({ store, configured, now: () => 1, logger: silent })
+    const { models, close } = await Models.open({
+      runtime: systemRuntime,
+      store,
+      configured,
+      now: () => 1,
+      logger: silent,
+    })
     t.teardown(close)
     return models
   }
@@ -67,8 +74,13 @@ t.test('a model that one coordinator adds is known to another, and to the right 
 t.test('an id with another meaning is refused, in the configuration too', async t => {
   const store = await temporaryStore(t, await temporaryFolder(t))
   const shipped = Catalogue.parse(SHIPPED_CATALOGUE)
-  const parts = { store, configured: [...configured, ...shipped], now: () => 1, logger: silent }
-  const { models, close } = await Models.open(parts)
+  const { models, close } = await Models.open({
+    store,
+    configured: [...configured, ...shipped],
+    now: () => 1,
+    runtime: systemRuntime,
+    logger: silent,
+  })
   t.teardown(close)
   const refuse = (change: ModelChange, error: { code?: string; param?: string; message: RegExp }) =>
     t.rejects(models.change(change, BY), error)
@@ -99,9 +111,16 @@ t.test('a cell is sent no version without an earlier change of another coordinat
   const open = async () => {
     const store = await temporaryStore(t, folder)
     const now = () => 1
-    const { models, close } = await Models.open({ store, configured, now, logger: silent })
+    const { models, close } = await Models.open({
+      runtime: systemRuntime,
+      store,
+      configured,
+      now,
+      logger: silent,
+    })
     const sent: DesiredBody[] = []
     const configs = await createConfigs({
+      runtime: systemRuntime,
       store,
       models,
       signer: loneSigner(),
@@ -198,7 +217,13 @@ t.test('the alert of a model that no cell serves names the command that says why
 
 t.test('a list of models that no cell could be sent is refused', async t => {
   const store = await temporaryStore(t, await temporaryFolder(t))
-  const { models, close } = await Models.open({ store, configured, now: () => 1, logger: silent })
+  const { models, close } = await Models.open({
+    runtime: systemRuntime,
+    store,
+    configured,
+    now: () => 1,
+    logger: silent,
+  })
   t.teardown(close)
   const weights = `/srv/${'w'.repeat(1000)}.gguf`
   const note = '\u{1f41f}'.repeat(150)

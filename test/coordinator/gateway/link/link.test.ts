@@ -12,6 +12,7 @@ import {
   issueServerCertificate,
 } from '../../../../coordinator/kernel/tls/certificate.ts'
 import { acceptUpgrades } from '../../../../coordinator/surfaces/http/upgrades.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { LINK_PATH, LINK_PROTOCOL } from '../../../../shared/wire/link.ts'
 import { silent } from '../../../support/cell.ts'
 import { collectAnswer } from '../../../support/link-requests.ts'
@@ -46,6 +47,7 @@ const testOverUpgrade = async (t: Test, secure: boolean): Promise<void> => {
     openMqtt: socket => socket.destroy(),
     openLink: (socket, cellId) =>
       openLink({
+        runtime: systemRuntime,
         cellId,
         socket,
         logger: silent,

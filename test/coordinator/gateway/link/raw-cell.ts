@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import type { CellLink } from '../../../../coordinator/fleet/cells/cell-link.ts'
 import { FLAG, FRAME, FrameReader } from '../../../../coordinator/gateway/link/frames.ts'
 import { openLink } from '../../../../coordinator/gateway/link/link.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 
 export interface Frame {
   type: number
@@ -125,6 +126,7 @@ export const rawCell = async (
   const { promise: up, resolve } = Promise.withResolvers<CellLink>()
   const { promise: isDown, resolve: down } = Promise.withResolvers<void>()
   const link = open({
+    runtime: systemRuntime,
     cellId: 'a',
     socket,
     logger,

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { costs } from '../../../../coordinator/insight/registers/definitions/costs.ts'
 import { Registers } from '../../../../coordinator/insight/registers/registers.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { governanceScene } from '../../../support/governance.ts'
 
 type LightResponse = Awaited<ReturnType<Scene['app']['inject']>>
@@ -235,7 +236,7 @@ t.test('an export is read again as it was, and no cell of it is a formula', asyn
 t.test('of two imports that replace a register, none deletes what the other wrote', async t => {
   const { store } = await governanceScene(t)
   let clock = Date.now()
-  const registers = new Registers({ store, now: () => clock++ })
+  const registers = new Registers({ runtime: systemRuntime, store, now: () => clock++ })
   const by = { actor: 'key:k', requestId: 'r' }
   const options = { tenantId: 'demo', by, mode: 'replace', isDryRun: false } as const
   const fileOf = (duringWrite: () => Promise<unknown>) => {

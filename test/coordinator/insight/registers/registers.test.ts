@@ -4,6 +4,7 @@ import { upsertRecords } from '../../../../coordinator/insight/registers/record-
 import { REGISTERS } from '../../../../coordinator/insight/registers/register-list.ts'
 import { Registers } from '../../../../coordinator/insight/registers/registers.ts'
 import { jsonSchema } from '../../../../coordinator/kernel/declaration/json-schema.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { governanceScene } from '../../../support/governance.ts'
 
 const PATH = '/v1/registers'
@@ -112,7 +113,7 @@ t.test('every record of a register is read, over the pages of the store', async 
   await store.ledger.sealed.write(trx =>
     upsertRecords(trx, { tenantId, register }, rows, { at: 1, by: 'key:k' }),
   )
-  const registers = new Registers({ store, now: Date.now })
+  const registers = new Registers({ runtime: systemRuntime, store, now: Date.now })
   const { records, isExample } = await registers.readAll(costs, { tenantId })
   t.strictSame([new Set(records.map(({ id }) => id)).size, isExample], [1000, false])
   const later = JSON.stringify({ ...cost, id: 'c8', added: 1 })

@@ -4,6 +4,7 @@ import { followChanges } from '../../../../coordinator/kernel/base/follow-change
 import { openAll } from '../../../../coordinator/kernel/base/open-all.ts'
 import { Timers } from '../../../../coordinator/kernel/base/timers.ts'
 import type { Timer } from '../../../../shared/runtime.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 
 /** Schedules that a test runs by hand, and what they logged. */
@@ -93,6 +94,7 @@ t.test(
     const failures: string[] = []
     let reads = 0
     const { look, close } = followChanges({
+      runtime: systemRuntime,
       subscribe: () => () => {},
       read: async () => {
         if (++reads < 5) throw new Error(reads < 4 ? 'away' : 'damaged')
@@ -113,6 +115,7 @@ t.test('a read that fails is not repeated after its listener is closed', async t
   let reads = 0
   let subscribed: (() => void) | undefined
   const { close } = followChanges({
+    runtime: systemRuntime,
     subscribe: listener => {
       subscribed = listener
       return () => {

@@ -26,6 +26,7 @@ const openLog = async (t: Test, place: StorePlace, options: LogOptions = {}) => 
   const { name = 'a', kept = 100 } = options
   const failures: unknown[] = []
   const log = await EventLog.open({
+    runtime: systemRuntime,
     store,
     source: `/shoal/${name}`,
     kept,
@@ -252,7 +253,11 @@ t.test('several coordinators', { skip: postgresMissing }, async t => {
     }
     const { revisions } = store
     const parts = { source: 'b', kept: 9, logger: silent, now: Date.now, retryMs: 1 }
-    const log = await EventLog.open({ ...parts, store: { ledger, revisions } })
+    const log = await EventLog.open({
+      runtime: systemRuntime,
+      ...parts,
+      store: { ledger, revisions },
+    })
     t.teardown(() => log.close())
     writer.log.publish('shoal.x', null)
     await writer.waitFor(1)

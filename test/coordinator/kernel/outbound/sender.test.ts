@@ -13,6 +13,7 @@ import {
 } from '../../../../coordinator/kernel/outbound/signature.ts'
 import { KeptConnections } from '../../../../shared/outbound/connections.ts'
 import type { Address } from '../../../../shared/outbound/resolve.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { testCertificate } from './certificate.ts'
 
 const HOST = 'hooks.lan'
@@ -39,7 +40,13 @@ const scene = async (
   const { port } = server.address() as AddressInfo
   const config = Outbound.parse({ allow: [`${HOST}:${port}`], ...settings })
   const outcomes: string[] = []
-  const sender = createSender({ config, resolve, ca, onOutcome: each => outcomes.push(each) })
+  const sender = createSender({
+    runtime: systemRuntime,
+    config,
+    resolve,
+    ca,
+    onOutcome: each => outcomes.push(each),
+  })
   const url = `https://${HOST}:${port}/hook`
   return { sender, url, port, outcomes }
 }
@@ -107,7 +114,7 @@ t.test('a public name that resolves to any non-public address is refused', async
   for (const address of ['127.0.0.1', '10.0.0.1', '::1', '::ffff:10.0.0.1', '64:ff9b::a00:1']) {
     const bad: Address = { address, family: address.includes(':') ? 6 : 4 }
     for (const found of [[bad], [open, bad], [bad, open]]) {
-      const sender = createSender({ config, resolve: async () => found })
+      const sender = createSender({ runtime: systemRuntime, config, resolve: async () => found })
       await t.rejects(
         sender.send({ url }, never),
         failure({ reason: 'refused' }),
@@ -118,7 +125,7 @@ t.test('a public name that resolves to any non-public address is refused', async
 })
 
 t.test('a forbidden address is refused when it is configured and when it is used', async t => {
-  const sender = createSender({ config: Outbound.parse({}) })
+  const sender = createSender({ runtime: systemRuntime, config: Outbound.parse({}) })
   t.throws(() => sender.judge('http://127.0.0.1/'), { code: 'invalid_request' })
   await t.rejects(sender.send({ url: 'http://127.0.0.1/' }, never), failure({ reason: 'refused' }))
 })
@@ -126,7 +133,7 @@ t.test('a forbidden address is refused when it is configured and when it is used
 t.test('an untrusted certificate is a failure', async t => {
   const { port } = await scene(t, (_request, response) => response.end())
   const config = Outbound.parse({ allow: [`${HOST}:${port}`] })
-  const sender = createSender({ config, resolve: async () => [LOOPBACK] })
+  const sender = createSender({ runtime: systemRuntime, config, resolve: async () => [LOOPBACK] })
   const sent = sender.send({ url: `https://${HOST}:${port}/` }, never)
   await t.rejects(sent, failure({ reason: 'not_reached', message: /CERT|ISSUER/ }))
 })
@@ -304,7 +311,7 @@ t.test('a request that is stopped while it connects leaves no connection', async
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
   const config = Outbound.parse({ allow: [`${HOST}:${port}`], connect_seconds: 60 })
-  const sender = createSender({ config, resolve: async () => [LOOPBACK] })
+  const sender = createSender({ runtime: systemRuntime, config, resolve: async () => [LOOPBACK] })
   const stop = new AbortController()
   const sent = sender.send({ url: `https://${HOST}:${port}/` }, stop.signal)
   const [socket] = (await once(server, 'connection')) as [Socket]

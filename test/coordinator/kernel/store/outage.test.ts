@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { faultOf, isOutage } from '../../../../coordinator/kernel/store/faults.ts'
 import { probeStore } from '../../../../coordinator/kernel/store/probe.ts'
 import { openStore, type Store } from '../../../../coordinator/kernel/store/store.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { Cluster, createDatabase, postgresMissing } from '../../../support/postgres.ts'
 import { TcpProxy } from '../../../support/tcp-proxy.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -44,7 +45,7 @@ t.test('a database that drops every packet', { skip: postgresMissing }, async t 
   const { proxy, store } = await scene(t)
   const closing = new AbortController()
   t.teardown(() => closing.abort())
-  const probe = probeStore(store.ledger, { signal: closing.signal })
+  const probe = probeStore(store.ledger, { runtime: systemRuntime, signal: closing.signal })
   await addTenant(store, 'before')
   proxy.blackhole()
   const noticedMs = await measure(async () => {

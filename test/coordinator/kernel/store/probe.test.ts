@@ -13,6 +13,7 @@ t.test('a failed write is reported at once, until a probe succeeds', async t => 
   const rounds: (() => void)[] = []
   let waiting = Promise.withResolvers<void>()
   const probe = probeStore(ledger, {
+    runtime: systemRuntime,
     signal: stop.signal,
     wait: () => {
       waiting.resolve()

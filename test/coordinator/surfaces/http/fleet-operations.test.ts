@@ -7,6 +7,7 @@ import { createCellSettings } from '../../../../coordinator/fleet/enrolment/cell
 import { Cells } from '../../../../coordinator/fleet/enrolment/cells.ts'
 import { createToken } from '../../../../coordinator/fleet/enrolment/join-tokens.ts'
 import { Router } from '../../../../coordinator/fleet/routing/router.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import type { Announce } from '../../../../shared/wire/announce.ts'
 import { appWith, views } from '../../../support/app.ts'
 import { silent } from '../../../support/cell.ts'
@@ -22,6 +23,7 @@ const rig = async (t: Parameters<typeof temporaryStore>[0]) => {
   const cells = new Cells({ store, logger: silent })
   const clock = { ms: 0 }
   const monitor = await createMonitor({
+    runtime: systemRuntime,
     store,
     logger: silent,
     cells: (): ReturnType<Fleet['cells']> => fleet.cells(),

@@ -11,6 +11,7 @@ import { Cells } from '../../../../coordinator/fleet/enrolment/cells.ts'
 import { createToken } from '../../../../coordinator/fleet/enrolment/join-tokens.ts'
 import { createTokenViews } from '../../../../coordinator/fleet/enrolment/open.ts'
 import { skills } from '../../../../coordinator/surfaces/catalogue/skills.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { appWith, keyOfTier, views } from '../../../support/app.ts'
 import { silent } from '../../../support/cell.ts'
 import { BY, temporaryStore } from '../../kernel/store/temporary.ts'
@@ -31,6 +32,7 @@ t.test('operations over REST', async t => {
   fleet.admit(cellId, 0)
   const settings = createCellSettings(store, () => 0)
   const monitor = await createMonitor({
+    runtime: systemRuntime,
     store,
     logger: silent,
     cells: () => fleet.cells(),

@@ -1,8 +1,9 @@
 import { ShoalError } from '../../../../../shared/errors.ts'
-import { sleep, systemRuntime } from '../../../../../shared/runtime.ts'
+import { sleep } from '../../../../../shared/runtime.ts'
 import { listAnnounced, readNamedCells } from '../../../../fleet/cells/named-cells.ts'
 import type { FleetViews } from '../../../../fleet/cells/open.ts'
 import type { EnrolmentViews } from '../../../../fleet/enrolment/open.ts'
+import type { Context } from '../../../../kernel/declaration/context.ts'
 import type { StopTarget } from '../../../estop/widen.ts'
 import type { DeviceViews } from '../../open.ts'
 
@@ -17,7 +18,8 @@ export interface WantedTarget {
 
 type TargetViews = Pick<DeviceViews, 'devices'> &
   Pick<EnrolmentViews, 'cells'> &
-  Pick<FleetViews, 'fleet'>
+  Pick<FleetViews, 'fleet'> &
+  Pick<Context, 'runtime'>
 
 /**
  * Finds what a caller wants to stop: everything that has the name, for nobody looks an id up in an
@@ -83,10 +85,10 @@ const STORE_MS = 500
 /** Cells that were enrolled under this name and announce none here; undefined while it is unknown. */
 const readStoredCells = async (
   name: string,
-  { cells, fleet }: TargetViews,
+  { cells, fleet, runtime }: TargetViews,
 ): Promise<StopTarget[] | undefined> => {
   const over = new AbortController()
-  const late = sleep(systemRuntime, STORE_MS, { signal: over.signal }).catch(() => undefined)
+  const late = sleep(runtime, STORE_MS, { signal: over.signal }).catch(() => undefined)
   const read = readNamedCells(new Set([name]), { cells, fleet }).catch(() => undefined)
   const stored = await Promise.race([read, late]).finally(() => over.abort())
   return stored?.map(({ id }) => ({ scope: 'cell', target: id }))

@@ -96,17 +96,17 @@ export const runDeviceCommand = async (
  */
 export const recallDeviceCommand = async (
   [id = '', ...others]: readonly string[],
-  { commands, signal }: Context & ControlViews,
+  { commands, signal, runtime }: Context & ControlViews,
 ): Promise<DeviceCommandEnd | undefined> => {
   const made = others.length === 0 ? await commands.get(id) : undefined
   if (made === undefined) return undefined
-  const command = await commandEnd(commands, made, { timeoutMs: END_MS, signal })
+  const command = await commandEnd(commands, made, { timeoutMs: END_MS, signal, runtime })
   return { command, cells: [], devices: [] }
 }
 
 const runPlanned = async (
   plan: PlannedDeviceCommand,
-  { commands, actor, signal }: Context & ControlViews,
+  { commands, actor, signal, runtime }: Context & ControlViews,
   approval: SingleUseApproval | undefined,
 ): Promise<CommandRecord> => {
   const { request } = plan
@@ -116,5 +116,5 @@ const runPlanned = async (
       : await approval.use((trx, signed) =>
           commands.createWithin(trx, request, actor, { plan: plan.plan, approval: signed }),
         )
-  return commandEnd(commands, made, { timeoutMs: END_MS, signal })
+  return commandEnd(commands, made, { timeoutMs: END_MS, signal, runtime })
 }

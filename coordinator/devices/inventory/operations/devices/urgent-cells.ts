@@ -1,5 +1,4 @@
 import { detailsOf, ShoalError } from '../../../../../shared/errors.ts'
-import { systemRuntime } from '../../../../../shared/runtime.ts'
 import type { Cell } from '../../../../fleet/cells/cell.ts'
 import type { FleetViews } from '../../../../fleet/cells/open.ts'
 import { isPresent } from '../../../../fleet/cells/presence.ts'
@@ -42,7 +41,7 @@ interface UrgentOutcome {
  */
 export const runOnEveryCell = async (
   { device, request }: UrgentDeviceCommand,
-  { commands, fleet, actor, signal }: Context & ControlViews & FleetViews,
+  { commands, fleet, actor, signal, runtime }: Context & ControlViews & FleetViews,
 ): Promise<UrgentOutcome> => {
   const others = device.alsoOn.filter(cellId => {
     const cell = fleet.cell(cellId)
@@ -57,10 +56,10 @@ export const runOnEveryCell = async (
     cellIds.map(async cellId => {
       const made = await commands.create({ ...request, cellId, mode: 'live' }, actor)
       const timeoutMs = commands.urgentAnswerMs
-      const end = await commandEnd(commands, made, { timeoutMs, signal: until })
+      const end = await commandEnd(commands, made, { timeoutMs, signal: until, runtime })
       const isDecisive = cellId === device.cellId || !isOwnerHere
       if (end.state === 'succeeded' && isDecisive)
-        systemRuntime.setTimeout(() => done.abort(), OTHERS_MS).unref()
+        runtime.setTimeout(() => done.abort(), OTHERS_MS).unref()
       return isFinalCommandState(end.state) ? end : markUnconfirmed(end)
     }),
   )

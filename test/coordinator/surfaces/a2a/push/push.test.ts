@@ -8,6 +8,7 @@ import { Outbound } from '../../../../../coordinator/kernel/outbound/outbound-co
 import { createSender } from '../../../../../coordinator/kernel/outbound/sender.ts'
 import { openWorker } from '../../../../../coordinator/kernel/queue/open-worker.ts'
 import { A2A_PUSH, a2aPush } from '../../../../../coordinator/surfaces/a2a/push/a2a-push.ts'
+import { systemRuntime } from '../../../../../shared/runtime.ts'
 import { type AnyJson, a2aScene, askUntil, caller, message } from '../../../../support/a2a.ts'
 import { testSkills } from '../../../../support/a2a-skills.ts'
 import { openNothing } from '../../../../support/coordinator.ts'
@@ -90,6 +91,7 @@ t.test('every forbidden address is refused when a webhook is created', async t =
 t.test('every forbidden address is refused at delivery, without a name lookup', async t => {
   const asked: string[] = []
   const sender = createSender({
+    runtime: systemRuntime,
     config: Outbound.parse({}),
     resolve: async host => {
       asked.push(host)
@@ -103,7 +105,7 @@ t.test('every forbidden address is refused at delivery, without a name lookup', 
 
 t.test('a name that has since become private is not connected to', async t => {
   const resolve = async () => [{ address: '169.254.169.254', family: 4 as const }]
-  const sender = createSender({ config: Outbound.parse({}), resolve })
+  const sender = createSender({ runtime: systemRuntime, config: Outbound.parse({}), resolve })
   await t.rejects(attempt('https://hooks.acme-corp.com/', sender), /metadata/)
 })
 
