@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
 import type { Runtime } from '../../../shared/runtime.ts'
+import { createElapsedMs } from '../leases/elapsed.ts'
 import type { HeldLease, Leases } from '../leases/leases.ts'
 import { Tenure } from '../leases/tenure.ts'
 import type { LedgerTables } from '../store/tables.ts'
@@ -34,7 +35,7 @@ export class LeaseLeader implements Leader {
   constructor(parts: LeaseLeaderParts) {
     this.#parts = parts
     this.#tenureMs = parts.tenureMs ?? TENURE_MS
-    this.#tenure = new Tenure(parts.runtime)
+    this.#tenure = new Tenure(createElapsedMs(parts.runtime))
   }
 
   isLeader(): boolean {
@@ -71,11 +72,11 @@ export class LeaseLeader implements Leader {
   async #attempt(): Promise<void> {
     const { leases, owner, logger } = this.#parts
     const before = this.#lease
-    const asked = this.#tenure.ask()
+    const askedMs = this.#tenure.ask()
     this.#lease =
       (before && (await leases.renew(before, this.#tenureMs))) ??
       (await leases.acquire({ name: LEADER_LEASE, owner, milliseconds: this.#tenureMs }))
-    if (this.#lease !== undefined) this.#tenure.extend(asked, this.#tenureMs)
+    if (this.#lease !== undefined) this.#tenure.extend(askedMs, this.#tenureMs)
     const epoch = this.#lease?.epoch
     if (epoch === before?.epoch) return
     if (epoch === undefined) logger.info('another coordinator leads the fleet')

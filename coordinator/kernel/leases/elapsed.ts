@@ -1,7 +1,7 @@
 import type { Runtime } from '../../../shared/runtime.ts'
 
-/** Difference of the clocks below which no suspension is counted. */
-const TOLERANCE_MS = 100
+/** Length of a suspension, or difference of the clocks, below which none is counted. */
+export const LEAST_SUSPENSION_MS = 100
 
 /**
  * Monotonic milliseconds that also pass while the machine is suspended, when the monotonic clock of
@@ -15,7 +15,7 @@ export const createElapsedMs = ({ now, nowMs }: Pick<Runtime, 'now' | 'nowMs'>):
   return () => {
     const atMs = nowMs()
     const aheadMs = now() - atMs - differenceMs
-    if (Math.abs(aheadMs) > TOLERANCE_MS) {
+    if (Math.abs(aheadMs) > LEAST_SUSPENSION_MS) {
       suspendedMs += Math.max(0, aheadMs)
       differenceMs += aheadMs
     }

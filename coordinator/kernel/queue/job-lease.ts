@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { type Runtime, stopTimer } from '../../../shared/runtime.ts'
-import { type Moment, Tenure } from '../leases/tenure.ts'
+import { Tenure } from '../leases/tenure.ts'
 import type { Ledger } from '../store/store.ts'
 import type { Job } from './job.ts'
 import { renewLease } from './job-claims.ts'
@@ -10,14 +10,15 @@ interface JobLeaseParts {
   logger: Pick<Logger, 'warn'>
   /** Unix time, milliseconds. */
   now: () => number
-  runtime: Pick<Runtime, 'now' | 'nowMs' | 'setInterval'>
+  runtime: Pick<Runtime, 'setInterval'>
+  elapsedMs: () => number
 }
 
 interface HeldJob {
   job: Job
   leaseSeconds: number
   /** Moment before the claim. */
-  asked: Moment
+  askedMs: number
 }
 
 /** Renewals per lease: one may fail or be slow without the loss of the job. */
@@ -29,13 +30,13 @@ const RENEWALS = 3
  * renew it: any worker may have the job then.
  */
 export const keepLease = (
-  { ledger, logger, now, runtime }: JobLeaseParts,
-  { job, leaseSeconds, asked }: HeldJob,
+  { ledger, logger, now, runtime, elapsedMs }: JobLeaseParts,
+  { job, leaseSeconds, askedMs }: HeldJob,
   onLost: () => void,
 ): (() => void) => {
   const leaseMs = leaseSeconds * 1000
-  const tenure = new Tenure(runtime)
-  tenure.extend(asked, leaseMs)
+  const tenure = new Tenure(elapsedMs)
+  tenure.extend(askedMs, leaseMs)
   let isRenewing = false
   const renew = async (): Promise<void> => {
     const before = tenure.ask()

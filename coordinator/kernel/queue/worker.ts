@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { backOffMs } from '../../../shared/back-off.ts'
 import { type Runtime, sleep, timeoutSignal } from '../../../shared/runtime.ts'
-import { type Moment, readMoment } from '../leases/tenure.ts'
+import { createElapsedMs } from '../leases/elapsed.ts'
 import type { Ledger, SealedTrx } from '../store/store.ts'
 import type { Job } from './job.ts'
 import { claimJobs, endJob, putBack } from './job-claims.ts'
@@ -34,6 +34,7 @@ const CLOSE_MS = 5000
 export class Worker {
   readonly #parts: WorkerParts
   readonly #runtime: Runtime
+  readonly #elapsedMs: () => number
   readonly #closing = new AbortController()
   readonly #counts = new Map<string, number>()
   readonly #attempts = new Set<Promise<void>>()
@@ -43,6 +44,7 @@ export class Worker {
   private constructor(parts: WorkerParts) {
     this.#parts = parts
     this.#runtime = parts.runtime
+    this.#elapsedMs = createElapsedMs(parts.runtime)
   }
 
   static start(parts: WorkerParts): Worker {
@@ -101,7 +103,7 @@ export class Worker {
   async #take(kind: JobKind): Promise<void> {
     const { ledger, id, now, logger } = this.#parts
     const limit = this.#roomFor(kind)
-    const asked = readMoment(this.#runtime)
+    const askedMs = this.#elapsedMs()
     const { taken, givenUp } = await claimJobs(ledger, kind, {
       limit,
       worker: id,
@@ -109,13 +111,13 @@ export class Worker {
       logger,
     })
     for (const job of givenUp) await this.#end(kind, job, 'dead', LOST)
-    for (const job of taken) this.#begin(kind, job, asked)
+    for (const job of taken) this.#begin(kind, job, askedMs)
   }
 
-  #begin(kind: JobKind, job: Job, asked: Moment): void {
+  #begin(kind: JobKind, job: Job, askedMs: number): void {
     const { logger } = this.#parts
     this.#counts.set(kind.kind, (this.#counts.get(kind.kind) ?? 0) + 1)
-    const attempt = this.#perform(kind, job, asked)
+    const attempt = this.#perform(kind, job, askedMs)
       .catch(error => logger.warn({ err: error, job: job.id }, 'the end of a job was not stored'))
       .finally(() => {
         this.#counts.set(kind.kind, (this.#counts.get(kind.kind) ?? 1) - 1)
@@ -125,12 +127,13 @@ export class Worker {
     this.#attempts.add(attempt)
   }
 
-  async #perform(kind: JobKind, job: Job, asked: Moment): Promise<void> {
+  async #perform(kind: JobKind, job: Job, askedMs: number): Promise<void> {
     const lost = new AbortController()
     const timeout = timeoutSignal(this.#runtime, kind.timeoutSeconds * 1000)
     const signal = AbortSignal.any([lost.signal, timeout, this.#closing.signal])
     const { leaseSeconds } = kind
-    const stopRenewing = keepLease(this.#parts, { job, leaseSeconds, asked }, () => lost.abort())
+    const parts = { ...this.#parts, elapsedMs: this.#elapsedMs }
+    const stopRenewing = keepLease(parts, { job, leaseSeconds, askedMs }, () => lost.abort())
     let failure: unknown
     let hasFailed = false
     try {

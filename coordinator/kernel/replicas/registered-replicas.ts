@@ -3,8 +3,9 @@ import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import { Listeners } from '../base/listeners.ts'
+import { createElapsedMs } from '../leases/elapsed.ts'
 import type { Ownership } from '../leases/ownership.ts'
-import { type Moment, Tenure } from '../leases/tenure.ts'
+import { Tenure } from '../leases/tenure.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { hasMaintenance } from './maintenance.ts'
@@ -62,7 +63,7 @@ export class RegisteredReplicas implements Replicas {
   constructor(parts: RegisteredReplicasParts) {
     this.#parts = parts
     this.id = parts.self.id
-    this.#tenure = new Tenure(parts.runtime)
+    this.#tenure = new Tenure(createElapsedMs(parts.runtime))
   }
 
   live(): readonly Replica[] {
@@ -89,7 +90,7 @@ export class RegisteredReplicas implements Replicas {
   /** Adds this coordinator. Throws `conflict` while a command has the store for itself. */
   async register(): Promise<void> {
     const { ledger, self } = this.#parts
-    const asked = this.#tenure.ask()
+    const askedMs = this.#tenure.ask()
     // sealed, so that it comes before the maintenance looks for coordinators, or sees it
     const liveSet = await ledger.sealed.write(async trx => {
       if (await hasMaintenance(trx, ledger))
@@ -116,20 +117,20 @@ export class RegisteredReplicas implements Replicas {
         .execute()
       return selectLive(trx, now, self.id, [self.id])
     }, AT_ONCE)
-    this.#note(liveSet, asked)
+    this.#note(liveSet, askedMs)
   }
 
   /** Renews the row and reads those of the others. Never rejects. */
   async renew(): Promise<void> {
     if (this.#hasLeft) return
     const hasLapsed = this.#tenure.isOver
-    const asked = this.#tenure.ask()
-    const isSparing = hasLapsed || asked.atMs < this.#sparesUntilMs
+    const askedMs = this.#tenure.ask()
+    const isSparing = hasLapsed || askedMs < this.#sparesUntilMs
     try {
       const liveSet = await this.#renewRow(isSparing ? this.#ids : [this.id])
-      if (hasLapsed) this.#sparesUntilMs = this.#tenure.ask().atMs + LIVES_MS
+      if (hasLapsed) this.#sparesUntilMs = this.#tenure.ask() + LIVES_MS
       if (liveSet === undefined) await this.register()
-      else this.#note(liveSet, asked)
+      else this.#note(liveSet, askedMs)
       this.#isFailing = false
     } catch (error) {
       if (!this.#isFailing)
@@ -164,8 +165,8 @@ export class RegisteredReplicas implements Replicas {
     }, AT_ONCE)
   }
 
-  #note({ replicas, othersHaveCells }: LiveSet, asked: Moment): void {
-    this.#tenure.extend(asked, LIVES_MS)
+  #note({ replicas, othersHaveCells }: LiveSet, askedMs: number): void {
+    this.#tenure.extend(askedMs, LIVES_MS)
     const ids = replicas.map(({ id }) => id)
     const hasChanged = ids.join() !== this.#ids.join()
     this.#live = replicas

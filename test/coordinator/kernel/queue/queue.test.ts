@@ -272,9 +272,9 @@ t.test('a lease', async t => {
     await waitForStates(() => signals.length === 1)
     isAway = true
     await beatAt(10_000)
-    await beatAt(29_999)
+    await beatAt(29_899)
     t.notOk(signals[0]?.aborted, 'the lease holds')
-    await beatAt(30_000)
+    await beatAt(29_900)
     t.ok(signals[0]?.aborted)
     isAway = false
     const [done] = await waitForStates(areAllDone)

@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { LEAST_SUSPENSION_MS } from '../../../../coordinator/kernel/leases/elapsed.ts'
 import { createOwnership, LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
 import { runInMaintenance } from '../../../../coordinator/kernel/replicas/maintenance.ts'
 import { RegisteredReplicas } from '../../../../coordinator/kernel/replicas/registered-replicas.ts'
@@ -99,9 +100,9 @@ t.test('a list of cells that cannot be read does not prevent a renewal', async t
   await store.ledger.free.write(trx =>
     trx.updateTable('replicas').set({ unconnected_json: '{' }).where('id', '=', 'b').execute(),
   )
-  clock.now += LIVES_MS - 1
+  clock.now += LIVES_MS - LEAST_SUSPENSION_MS - 1
   await replicas.renew()
-  clock.now += LIVES_MS - 1
+  clock.now += LIVES_MS - LEAST_SUSPENSION_MS - 1
   t.ok(replicas.owns('anything'))
 })
 
@@ -133,7 +134,7 @@ t.test('a store that does not answer leaves the known coordinators as they are',
   const { clock, register } = await openScene(t)
   const { replicas, store } = await register('a')
   await store.close()
-  clock.now += 2999
+  clock.now += LIVES_MS - LEAST_SUSPENSION_MS - 1
   await replicas.renew()
   t.strictSame([idsOf(replicas), replicas.owns('x')], [['a'], true])
   clock.now += 1
