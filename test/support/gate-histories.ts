@@ -9,6 +9,7 @@ import type { Store } from '../../coordinator/kernel/store/store.ts'
 import { systemRuntime } from '../../shared/runtime.ts'
 import { createSigner, generatePrivateKey, type Signer } from '../../shared/signing.ts'
 import type { Approval } from '../../shared/wire/approval.ts'
+import { silent } from './cell.ts'
 import {
   type Actor,
   APPROVAL_MINUTES,
@@ -83,6 +84,7 @@ export const runHistories = async (
   const keys = new Keys({ store, logger: { warn: () => {} }, now: () => clock.now })
   const ledger = { ...store.ledger, nowMs: async () => clock.now }
   const gates = new GateKeeper({
+    logger: silent,
     runtime: systemRuntime,
     store: { ledger },
     definitions: defineGates(game),

@@ -65,6 +65,7 @@ export const healthy: GovernanceFacts = {
   gates,
   policy,
   policyDrift: undefined,
+  unreadableRequests: [],
   requests: [request],
   audit: { ok: true, reason: undefined, appendOnly: true, retentionDays: 183, purgedUntil: 0 },
   gateRows: [

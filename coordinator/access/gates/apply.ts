@@ -7,12 +7,13 @@ import { gateVoteTable } from './gate-vote.table.ts'
 import { readRequest } from './rows.ts'
 import type { RequestChange } from './rules.ts'
 
-/** Writes one change of a request with its audit row; returns the changed request. */
+/** Writes one change of a request with its audit row; returns the changed request as `read` does. */
 export const applyChange = async (
   trx: Trx,
   request: GateRequest,
   change: RequestChange,
   entry: Actor & { at: number },
+  read = (db: Trx, id: string) => readRequest(db, id, 'all'),
 ): Promise<GateRequest> => {
   const { id } = request
   const { vote, ...fields } = change
@@ -23,5 +24,5 @@ export const applyChange = async (
   const set = gateRequestTable.writeSome(fields)
   await trx.updateTable('gate_requests').set(set).where('id', '=', id).execute()
   await appendAudit(trx, { ...entry, ...auditOf(request, change) })
-  return readRequest(trx, id, 'all')
+  return read(trx, id)
 }

@@ -76,6 +76,15 @@ const seatsOf = (request: DecidedRequest, gates: Gates): readonly (readonly stri
   return rulesFault(request, gate) === undefined ? (gate?.approvals ?? SOMEBODY) : SOMEBODY
 }
 
+/** Requests that fail a check, or with which it cannot be made. */
+const describeRequests = (
+  failing: readonly DecidedRequest[],
+  what: string,
+  { unreadableRequests }: Pick<GovernanceFacts, 'unreadableRequests'>,
+): string | undefined =>
+  describeFailing(idsOf(failing), what) ??
+  describeFailing(unreadableRequests, 'requests that cannot be read')
+
 const idsOf = (requests: readonly DecidedRequest[]): string[] => requests.map(({ id }) => id)
 
 const FUNCTIONS: Record<string, Check> = {
@@ -137,44 +146,42 @@ const FUNCTIONS: Record<string, Check> = {
       'too few people for',
     ),
 
-  'requester-apart': ({ requests }) =>
-    describeFailing(
-      idsOf(
-        requests.filter(request =>
-          approvals(request).some(({ personId }) => personId === request.requesterId),
-        ),
+  'requester-apart': facts =>
+    describeRequests(
+      facts.requests.filter(request =>
+        approvals(request).some(({ personId }) => personId === request.requesterId),
       ),
       'approved by the requester',
+      facts,
     ),
 
-  'seats-filled': ({ requests, gates }) =>
-    describeFailing(
-      idsOf(
-        requests.filter(
-          request =>
-            request.state === 'consumed' &&
-            !areSeatsFilled(seatsOf(request, gates), approvals(request)),
-        ),
+  'seats-filled': facts =>
+    describeRequests(
+      facts.requests.filter(
+        request =>
+          request.state === 'consumed' &&
+          !areSeatsFilled(seatsOf(request, facts.gates), approvals(request)),
       ),
       'used without enough people',
+      facts,
     ),
 
-  'used-in-time': ({ requests }) =>
-    describeFailing(
-      idsOf(
-        requests.filter(
-          ({ state, consumedAt, approvalExpiresAt = 0 }) =>
-            state === 'consumed' && (consumedAt ?? Infinity) >= approvalExpiresAt,
-        ),
+  'used-in-time': facts =>
+    describeRequests(
+      facts.requests.filter(
+        ({ state, consumedAt, approvalExpiresAt = 0 }) =>
+          state === 'consumed' && (consumedAt ?? Infinity) >= approvalExpiresAt,
       ),
       'used late',
+      facts,
     ),
 
-  'votes-by-people': ({ requests, keys }) => {
-    const programs = new Set(keys.filter(({ kind }) => kind !== 'person').map(({ id }) => id))
-    return describeFailing(
-      idsOf(requests.filter(({ votes }) => votes.some(({ keyId }) => programs.has(keyId)))),
+  'votes-by-people': facts => {
+    const programs = new Set(facts.keys.filter(({ kind }) => kind !== 'person').map(({ id }) => id))
+    return describeRequests(
+      facts.requests.filter(({ votes }) => votes.some(({ keyId }) => programs.has(keyId))),
       'a program has voted on',
+      facts,
     )
   },
 
@@ -188,24 +195,24 @@ const FUNCTIONS: Record<string, Check> = {
       ? undefined
       : `it is kept for ${audit.retentionDays} days`,
 
-  'decisions-audited': ({ requests, gateRows, audit }) => {
+  'decisions-audited': facts => {
+    const { requests, gateRows, audit } = facts
     const isKept = ({ at }: { at: number }): boolean => at > audit.purgedUntil
     const rows = new Set(
       gateRows
         .filter(({ outcome }) => outcome === 'done')
         .map(({ action, subject }) => `${action} ${subject}`),
     )
-    return describeFailing(
-      idsOf(
-        requests.filter(
-          request =>
-            (approvals(request).some(isKept) && !rows.has(`gate.approve ${request.id}`)) ||
-            (request.state === 'consumed' &&
-              isKept({ at: request.consumedAt ?? Infinity }) &&
-              !rows.has(`gate.consumed ${request.id}`)),
-        ),
+    return describeRequests(
+      requests.filter(
+        request =>
+          (approvals(request).some(isKept) && !rows.has(`gate.approve ${request.id}`)) ||
+          (request.state === 'consumed' &&
+            isKept({ at: request.consumedAt ?? Infinity }) &&
+            !rows.has(`gate.consumed ${request.id}`)),
       ),
       'no row for',
+      facts,
     )
   },
 

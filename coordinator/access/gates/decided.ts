@@ -1,5 +1,7 @@
 import type { Kysely } from 'kysely'
+import type { Logger } from 'pino'
 import type { GateRequest, Vote } from '../../kernel/declaration/gate-request.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { Scope } from '../../kernel/store/scope.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { gateRequestTable } from './gate-request.table.ts'
@@ -20,12 +22,20 @@ export type DecidedRequest = Pick<
 
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
-/** The newest requests, newest first. */
+export interface DecidedRequests {
+  /** Requests, newest first. */
+  requests: DecidedRequest[]
+  /** Ids of those of which something cannot be read. */
+  unreadable: string[]
+}
+
+/** Reads the newest requests. */
 export const readDecided = async (
   db: Reader,
   limit: number,
   scope: Scope,
-): Promise<DecidedRequest[]> => {
+  logger: Pick<Logger, 'warn'>,
+): Promise<DecidedRequests> => {
   let query = db
     .selectFrom('gate_requests')
     .select(['id', 'gate_id', 'policy_hash', 'requester_id', 'state'])
@@ -38,24 +48,28 @@ export const readDecided = async (
     db,
     rows.map(({ id }) => id),
   )
-  return rows
-    .map(gateRequestTable.readSome)
-    .map(request => ({ ...request, votes: votes.get(request.id) ?? [] }))
+  const requests = readEach(
+    rows,
+    row => {
+      const own = (votes.get(row.id) ?? []).map(gateVoteTable.readSome)
+      return {
+        ...gateRequestTable.readSome(row),
+        votes: own.map(({ requestId: _, ...vote }) => vote),
+      }
+    },
+    logger,
+  )
+  const readable = new Set(requests.map(({ id }) => id))
+  return { requests, unreadable: rows.map(({ id }) => id).filter(id => !readable.has(id)) }
 }
 
-const votesOn = async (
-  db: Reader,
-  ids: readonly string[],
-): Promise<Map<string, Omit<Vote, 'reason'>[]>> => {
-  const votes = new Map<string, Omit<Vote, 'reason'>[]>()
-  if (ids.length === 0) return votes
+const votesOn = async (db: Reader, ids: readonly string[]) => {
+  if (ids.length === 0) return new Map<string, never>()
   const rows = await db
     .selectFrom('gate_votes')
     .select(['request_id', 'person_id', 'key_id', 'roles_json', 'decision', 'at'])
     .where('request_id', 'in', ids)
     .orderBy('at')
     .execute()
-  for (const { requestId, ...vote } of rows.map(gateVoteTable.readSome))
-    votes.set(requestId, [...(votes.get(requestId) ?? []), vote])
-  return votes
+  return Map.groupBy(rows, row => row.request_id)
 }

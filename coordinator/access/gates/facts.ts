@@ -22,6 +22,8 @@ export interface GovernanceFacts {
   policyDrift: string | undefined
   /** The newest requests, newest first. */
   requests: readonly DecidedRequest[]
+  /** Ids of requests among them of which something cannot be read. */
+  unreadableRequests: readonly string[]
   audit: {
     ok: boolean
     reason: string | undefined

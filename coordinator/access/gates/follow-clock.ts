@@ -1,20 +1,13 @@
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
-import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { Trx } from './asking.ts'
 import { findTimeAhead, setBack } from './high-water.ts'
-import { readRequest } from './rows.ts'
-import type { RequestChange } from './rules.ts'
+import type { RequestEnd } from './rules.ts'
 
-type ApplyChange = (
-  trx: Trx,
-  request: GateRequest,
-  change: RequestChange,
-  by: Actor,
-) => Promise<GateRequest>
+type EndRequest = (trx: Trx, id: string, change: RequestEnd, by: Actor) => Promise<void>
 
-const SET_BACK: RequestChange = { state: 'expired', reason: 'the clock was set back; ask again' }
+const SET_BACK: RequestEnd = { state: 'expired', reason: 'the clock was set back; ask again' }
 
 /**
  * Accepts a clock of the database that was set back: requests whose remaining time is unknown end.
@@ -23,7 +16,7 @@ const SET_BACK: RequestChange = { state: 'expired', reason: 'the clock was set b
 export const followClock = async (
   ledger: Ledger,
   ownNow: number,
-  apply: ApplyChange,
+  end: EndRequest,
 ): Promise<void> => {
   if ((await findTimeAhead(ledger.read, ownNow)) === undefined) return
   await ledger.sealed.write(async trx => {
@@ -39,6 +32,6 @@ export const followClock = async (
       outcome: 'done',
       details: { seen_at: doubt.seen },
     })
-    for (const id of doubt.ids) await apply(trx, await readRequest(trx, id, 'all'), SET_BACK, by)
+    for (const id of doubt.ids) await end(trx, id, SET_BACK, by)
   })
 }

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import type { Signer } from '../../../shared/signing.ts'
@@ -8,13 +9,13 @@ import type { GateRequest } from '../../kernel/declaration/gate-request.ts'
 import type { Scope } from '../../kernel/store/scope.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { DecisionOptions, NewRequest, Trx, Use } from './asking.ts'
-import { type DecidedRequest, readDecided } from './decided.ts'
+import { type DecidedRequests, readDecided } from './decided.ts'
 import type { Gates as Definitions, GateDefinition } from './definition.ts'
 import { gateRequestTable } from './gate-request.table.ts'
 import {
   createRequest,
+  findOpenRequests,
   isSame,
-  openRequests,
   requireFewToday,
   requireRoom,
   toRequestAudit,
@@ -22,10 +23,16 @@ import {
 import { planHash } from './plan-hash.ts'
 import { stateAt } from './request.ts'
 import { type ChangeParts, RequestChanges } from './request-changes.ts'
-import { countPending, type RequestFilter, readRequest, readRequests } from './rows.ts'
+import {
+  countPending,
+  type RequestFilter,
+  readRequest,
+  readRequestIds,
+  readRequests,
+} from './rows.ts'
 import {
   approveRequest,
-  type RequestChange,
+  type RequestEnd,
   rejectRequest,
   type UseFault,
   useFault,
@@ -37,6 +44,7 @@ import { auditRefusal, rolesNow, useUp } from './use.ts'
 
 interface GateKeeperParts extends ChangeParts {
   runtime: Pick<Runtime, 'ids'>
+  logger: Pick<Logger, 'warn'>
   /** Definitions in force, read at each use because an approved policy may replace them. */
   readonly definitions: Definitions
   signer: Signer
@@ -72,20 +80,21 @@ export class GateKeeper {
   /** Returns the pending request when the same one is requested again. */
   async request(wanted: NewRequest, caller: Caller): Promise<GateRequest> {
     await this.#changes.followClock()
-    const { store, now, runtime } = this.#parts
+    const { store, now, runtime, logger } = this.#parts
     const at = now()
     const made = { now: at, id: runtime.ids.create('gate', at) }
     const wish = createRequest(wanted, caller, this.definition(wanted.gateId), made)
     return store.ledger.sealed.write(async trx => {
       await this.#changes.settle(trx)
-      const open = await openRequests(trx, wish, now())
-      const same = open.find(one => isSame(one, wish))
+      const open = await findOpenRequests(trx, wish, { now: now(), logger })
+      const same = open.requests.find(one => isSame(one, wish))
       if (same !== undefined) return same
       await requireRoom(trx, wish, now())
       await requireFewToday(trx, wish, now())
       await trx.insertInto('gate_requests').values(gateRequestTable.write(wish)).execute()
       await appendAudit(trx, { ...caller.by, ...toRequestAudit(wish), at: now() })
-      await this.#supersede(trx, open, wish.id, caller)
+      const superseded = [...open.requests.map(one => one.id), ...open.unreadable]
+      await this.#supersede(trx, superseded, wish.id, caller)
       const request = await readRequest(trx, wish.id, 'all')
       await this.#changes.report(trx, undefined, request)
       return request
@@ -96,13 +105,26 @@ export class GateKeeper {
     return readRequest(this.#parts.store.ledger.read, id, scope)
   }
 
+  /** Lists requests, newest first, without those that cannot be read. */
   list(filter: RequestFilter, scope: Scope): Promise<GateRequest[]> {
-    return readRequests(this.#parts.store.ledger.read, filter, scope)
+    const { store, logger } = this.#parts
+    return readRequests(store.ledger.read, filter, scope, logger)
+  }
+
+  /** Throws `internal` when the newest request cannot be read: an older one must not stand for it. */
+  async findNewest(
+    filter: Omit<RequestFilter, 'limit'>,
+    scope: Scope,
+  ): Promise<GateRequest | undefined> {
+    const { read } = this.#parts.store.ledger
+    const [id] = await readRequestIds(read, { ...filter, limit: 1 }, scope)
+    return id === undefined ? undefined : readRequest(read, id, scope)
   }
 
   /** The newest requests, newest first, with the facts that a review needs. */
-  listNewest(limit: number, scope: Scope): Promise<DecidedRequest[]> {
-    return readDecided(this.#parts.store.ledger.read, limit, scope)
+  listNewest(limit: number, scope: Scope): Promise<DecidedRequests> {
+    const { store, logger } = this.#parts
+    return readDecided(store.ledger.read, limit, scope, logger)
   }
 
   /** Number of pending requests by gate. */
@@ -193,14 +215,9 @@ export class GateKeeper {
     if (fault !== undefined) throw new ShoalError('conflict', fault)
   }
 
-  async #supersede(
-    trx: Trx,
-    open: readonly GateRequest[],
-    by: string,
-    caller: Caller,
-  ): Promise<void> {
-    const change: RequestChange = { state: 'superseded', reason: `superseded by ${by}` }
-    for (const one of open) await this.#changes.apply(trx, one, change, caller.by)
+  async #supersede(trx: Trx, ids: readonly string[], by: string, caller: Caller): Promise<void> {
+    const change: RequestEnd = { state: 'superseded', reason: `superseded by ${by}` }
+    for (const id of ids) await this.#changes.end(trx, id, change, caller.by)
   }
 
   async #useFault(

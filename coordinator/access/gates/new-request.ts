@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
 import { DAY_MS } from '../../../shared/time.ts'
@@ -9,7 +10,7 @@ import type { GateDefinition } from './definition.ts'
 import type { StoredRequest } from './gate-request.table.ts'
 import { planHash, canonical as requireCanonical } from './plan-hash.ts'
 import { requestEnd, stateAt } from './request.ts'
-import { readRequests } from './rows.ts'
+import { readRequestIds, readRequests } from './rows.ts'
 import { policyHash } from './rules-fault.ts'
 
 export const createRequest = (
@@ -39,17 +40,26 @@ export const createRequest = (
 }
 
 /** Pending or usable requests of the same person about the same subject. */
-export const openRequests = async (
+interface OpenRequests {
+  requests: GateRequest[]
+  /** Those that cannot be read. */
+  unreadable: string[]
+}
+
+export const findOpenRequests = async (
   trx: Trx,
   { gateId, requesterId, subject, tenantId }: StoredRequest,
-  now: number,
-): Promise<GateRequest[]> => {
-  const found = await readRequests(
-    trx,
-    { gateId, requesterId, subject, states: ['pending', 'approved'], limit: 100 },
-    { tenantId },
-  )
-  return found.filter(one => stateAt(one, now) === one.state)
+  { now, logger }: { now: number; logger: Pick<Logger, 'warn'> },
+): Promise<OpenRequests> => {
+  const states = ['pending', 'approved'] as const
+  const filter = { gateId, requesterId, subject, states, limit: 100 }
+  const found = await readRequests(trx, filter, { tenantId }, logger)
+  const ids = new Set(await readRequestIds(trx, filter, { tenantId }))
+  for (const { id } of found) ids.delete(id)
+  return {
+    requests: found.filter(one => stateAt(one, now) === one.state),
+    unreadable: [...ids],
+  }
 }
 
 /**

@@ -58,6 +58,7 @@ export const openGates = async (parts: GateDomainParts): Promise<{ views: GateVi
     addEvents: events.addWithin,
     now,
     runtime: parts.runtime,
+    logger,
   })
   leaderWork.every('gates.sweep', SWEEP_SECONDS, ledger => gates.sweep(ledger))
   return {

@@ -10,8 +10,8 @@ import { type GateAttempt, refusalAuditOf } from './audit-of.ts'
 import { followClock } from './follow-clock.ts'
 import { passTime } from './high-water.ts'
 import { stateAt } from './request.ts'
-import { readRequest } from './rows.ts'
-import type { RequestChange } from './rules.ts'
+import { readEnding, readRequest } from './rows.ts'
+import type { RequestChange, RequestEnd } from './rules.ts'
 
 export interface ChangeParts {
   store: Pick<Store, 'ledger'>
@@ -22,7 +22,7 @@ export interface ChangeParts {
   now: () => number
 }
 
-const EXPIRED: RequestChange = { state: 'expired', reason: 'it was not decided or used in time' }
+const EXPIRED: RequestEnd = { state: 'expired', reason: 'it was not decided or used in time' }
 
 /** Writes the changes of requests, each with its audit row and its event. */
 export class RequestChanges {
@@ -40,9 +40,16 @@ export class RequestChanges {
   }
 
   async followClock(ledger: Ledger = this.#parts.store.ledger): Promise<void> {
-    await followClock(ledger, this.#parts.now(), (trx, request, change, by) =>
-      this.apply(trx, request, change, by),
+    await followClock(ledger, this.#parts.now(), (trx, id, change, by) =>
+      this.end(trx, id, change, by),
     )
+  }
+
+  /** Ends a request without an approval, also one that cannot be read: others must not wait for it. */
+  async end(trx: Trx, id: string, change: RequestEnd, by: Actor): Promise<void> {
+    const before = await readEnding(trx, id)
+    const entry = { ...by, at: this.#parts.now() }
+    await this.report(trx, before, await applyChange(trx, before, change, entry, readEnding))
   }
 
   async apply(
@@ -109,10 +116,10 @@ export class RequestChanges {
 
   async #expire(ledger: Ledger, id: string): Promise<void> {
     await ledger.sealed.write(async trx => {
-      const found = await readRequest(trx, id, 'all')
+      const found = await readEnding(trx, id)
       const now = await ledger.nowMs(trx)
       const isOverdue = found.state !== 'expired' && stateAt(found, now) === 'expired'
-      if (isOverdue) await this.apply(trx, found, EXPIRED, { actor: 'coordinator' })
+      if (isOverdue) await this.end(trx, id, EXPIRED, { actor: 'coordinator' })
     })
   }
 }

@@ -1,17 +1,22 @@
 import type { Kysely } from 'kysely'
+import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { GateRequest, RequestState } from '../../kernel/declaration/gate-request.ts'
 import { countAll } from '../../kernel/store/count.ts'
 import type { RowOf } from '../../kernel/store/define-table.ts'
+import { readEach, readPage } from '../../kernel/store/read-each.ts'
 import { isInScope, type Scope } from '../../kernel/store/scope.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
-import { gateRequestTable } from './gate-request.table.ts'
+import { gateRequestTable, type StoredRequest } from './gate-request.table.ts'
 import { gateVoteTable } from './gate-vote.table.ts'
 
 /** A transaction or the reading connection. */
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
-/** Throws `not_found`, also for a request of another tenant. */
+/**
+ * Throws `not_found`, also for a request of another tenant, and `internal` for a request of which
+ * something cannot be read, a vote for instance: it is never decided or used.
+ */
 export const readRequest = async (db: Reader, id: string, scope: Scope): Promise<GateRequest> => {
   const row = await db
     .selectFrom('gate_requests')
@@ -20,8 +25,34 @@ export const readRequest = async (db: Reader, id: string, scope: Scope): Promise
     .executeTakeFirst()
   if (row === undefined || !isInScope(scope, row.tenant_id))
     throw new ShoalError('not_found', `no request ${id}`)
-  const [request] = await withVotes(db, [row])
-  return request as GateRequest
+  return readWithVotes({ row, votes: await readVotes(db, [row]) })
+}
+
+/** Fields in place of those that cannot be read of a request that ends. */
+const UNKNOWN: StoredRequest = {
+  id: '',
+  gateId: '',
+  tenantId: '',
+  requesterId: '',
+  requesterKeyId: '',
+  subject: '',
+  summary: '',
+  plan: null,
+  planHash: '',
+  policyHash: '',
+  evidence: null,
+  state: 'pending',
+  createdAt: 0,
+  expiresAt: 0,
+}
+
+/** Reads a request to end it without an approval; what cannot be read, votes included, is left out. */
+export const readEnding = async (db: Reader, id: string): Promise<GateRequest> => {
+  const query = db.selectFrom('gate_requests').selectAll().where('id', '=', id)
+  const row = await query.executeTakeFirst()
+  if (row === undefined) throw new ShoalError('not_found', `no request ${id}`)
+  const [found] = readEach([{ row, votes: await readVotes(db, [row]) }], readWithVotes, undefined)
+  return found ?? { ...gateRequestTable.readOr(row, UNKNOWN), votes: [] }
 }
 
 export interface RequestFilter {
@@ -32,17 +63,45 @@ export interface RequestFilter {
   states?: readonly RequestState[]
   subject?: string
   /** Upper bound of the ids, exclusive: the cursor of the next page. */
-  before?: string
+  before?: string | undefined
   limit: number
 }
 
-/** Reads requests, newest first. */
-export const readRequests = async (
+/** Reads requests, newest first, without those that cannot be read. */
+export const readRequests = (
+  db: Reader,
+  { before, ...filter }: RequestFilter,
+  scope: Scope,
+  logger: Pick<Logger, 'warn'>,
+): Promise<GateRequest[]> =>
+  readPage({
+    limit: filter.limit,
+    read: readWithVotes,
+    logger,
+    select: async (limit, last) => {
+      const page = { ...filter, limit, before: last?.row.id ?? before }
+      const rows = await selectRequests(db, page, scope).selectAll().execute()
+      const votes = await readVotes(db, rows)
+      return rows.map(row => ({ row, votes }))
+    },
+  })
+
+/** Ids of requests, newest first, also of those that cannot be read. */
+export const readRequestIds = async (
+  db: Reader,
+  filter: RequestFilter,
+  scope: Scope,
+): Promise<string[]> => {
+  const rows = await selectRequests(db, filter, scope).select('id').execute()
+  return rows.map(({ id }) => id)
+}
+
+const selectRequests = (
   db: Reader,
   { gateId, requesterId, exceptRequesterId, states, subject, before, limit }: RequestFilter,
   scope: Scope,
-): Promise<GateRequest[]> => {
-  let query = db.selectFrom('gate_requests').selectAll().orderBy('id', 'desc').limit(limit)
+) => {
+  let query = db.selectFrom('gate_requests').orderBy('id', 'desc').limit(limit)
   if (scope !== 'all') query = query.where('tenant_id', '=', scope.tenantId)
   if (gateId !== undefined) query = query.where('gate_id', '=', gateId)
   if (requesterId !== undefined) query = query.where('requester_id', '=', requesterId)
@@ -50,7 +109,7 @@ export const readRequests = async (
   if (states !== undefined) query = query.where('state', 'in', states)
   if (subject !== undefined) query = query.where('subject', '=', subject)
   if (before !== undefined) query = query.where('id', '<', before)
-  return withVotes(db, await query.execute())
+  return query
 }
 
 /** Number of pending requests by gate. */
@@ -69,23 +128,26 @@ export const countPending = async (
   return new Map((await query.execute()).map(row => [row.gate_id, row.waiting]))
 }
 
-const withVotes = async (
-  db: Reader,
-  rows: readonly RowOf<typeof gateRequestTable>[],
-): Promise<GateRequest[]> => {
-  if (rows.length === 0) return []
-  const ids = rows.map(({ id }) => id)
-  const votes = await db
-    .selectFrom('gate_votes')
-    .selectAll()
-    .where('request_id', 'in', ids)
-    .orderBy('at')
-    .execute()
-  return rows.map(gateRequestTable.read).map(request => ({
-    ...request,
-    votes: votes
-      .filter(vote => vote.request_id === request.id)
-      .map(gateVoteTable.read)
-      .map(({ requestId: _, ...vote }) => vote),
-  }))
+interface RequestRow {
+  row: RowOf<typeof gateRequestTable>
+  /** Votes on this request and on others, the oldest first. */
+  votes: readonly RowOf<typeof gateVoteTable>[]
 }
+
+const readVotes = async (
+  db: Reader,
+  requests: readonly { id: string }[],
+): Promise<RequestRow['votes']> => {
+  if (requests.length === 0) return []
+  const ids = requests.map(({ id }) => id)
+  const votes = db.selectFrom('gate_votes').selectAll().where('request_id', 'in', ids)
+  return votes.orderBy('at').execute()
+}
+
+const readWithVotes = ({ row, votes }: RequestRow): GateRequest => ({
+  ...gateRequestTable.read(row),
+  votes: votes
+    .filter(vote => vote.request_id === row.id)
+    .map(gateVoteTable.read)
+    .map(({ requestId: _, ...vote }) => vote),
+})

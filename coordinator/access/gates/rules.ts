@@ -16,6 +16,12 @@ export type RequestChange = Pick<GateRequest, 'state'> &
     vote?: Vote
   }
 
+/** Change that ends a request and grants nothing. */
+export interface RequestEnd {
+  state: 'expired' | 'superseded'
+  reason: string
+}
+
 const refuse = (message: string): never => {
   throw new ShoalError('forbidden', message)
 }

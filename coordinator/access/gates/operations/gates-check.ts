@@ -35,10 +35,10 @@ export default defineOperation({
   run: async ({ gate_id, request_id }, context: Context & GateViews) => {
     const { gates } = context
     const { person, tenantId } = callerOf(context)
-    const newest = { gateId: gate_id, requesterId: person.personId, limit: 1 }
+    const newest = { gateId: gate_id, requesterId: person.personId }
     const request =
       request_id === undefined
-        ? (await gates.list(newest, { tenantId }))[0]
+        ? await gates.findNewest(newest, { tenantId })
         : await gates.get(request_id, { tenantId })
     // a request may outlive its gate; without a request, an unknown gate is an error
     if (request === undefined) gates.definition(gate_id)

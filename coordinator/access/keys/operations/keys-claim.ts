@@ -72,6 +72,5 @@ const requestOf = async (
 ): Promise<GateRequest | undefined> => {
   const requesterId = await visitors.requesterOf(claimToken)
   if (requesterId === undefined) return undefined
-  const [request] = await gates.list({ requesterId, gateId: KEY_GATE, limit: 1 }, 'all')
-  return request
+  return gates.findNewest({ requesterId, gateId: KEY_GATE }, 'all')
 }

@@ -50,6 +50,14 @@ t.test('past approvals are judged by the rules of their time', async t => {
     )
 })
 
+t.test('no check of requests passes while one cannot be read', t => {
+  const failed = runChecks({ ...healthy, unreadableRequests: ['gate_2'] })
+    .filter(({ passed }) => !passed)
+    .map(({ reason }) => reason)
+  t.strictSame([failed.length, ...new Set(failed)], [5, 'requests that cannot be read: gate_2'])
+  t.end()
+})
+
 t.test('a decision whose audit row was purged in due time needs none', async t => {
   const audit = { ...healthy.audit, purgedUntil: NOW - 1000 }
   const failed = runChecks({ ...healthy, gateRows: [], audit }).filter(({ passed }) => !passed)

@@ -1,5 +1,4 @@
 import t, { type Test } from 'tap'
-import { readDecided } from '../../../../coordinator/access/gates/decided.ts'
 import { Gates, loadShippedGates } from '../../../../coordinator/access/gates/definition.ts'
 import { GateKeeper } from '../../../../coordinator/access/gates/gates.ts'
 import { openSeats } from '../../../../coordinator/access/gates/seats.ts'
@@ -35,6 +34,7 @@ const scene = async (t: Pick<Test, 'teardown'>, definitions = loadShippedGates()
   const open = (own = store, now = () => clock.now): GateKeeper =>
     new GateKeeper({
       runtime: systemRuntime,
+      logger,
       store: own,
       definitions,
       signer,
@@ -100,13 +100,15 @@ t.test('a gate that requires two approvers', async t => {
     rows.every(({ at }) => at === clock.now),
     'refused uses have their time too',
   )
-  const [decided] = await readDecided(store.ledger.read, 10, { tenantId: 'one' })
+  const {
+    requests: [decided],
+  } = await gates.listNewest(10, { tenantId: 'one' })
   t.match(decided, { id, state: 'consumed', requesterId: builder.personId, consumedAt: clock.now })
   t.strictSame(
     decided?.votes.map(({ personId }) => personId).toSorted(),
     [architect.personId, admin.personId].toSorted(),
   )
-  t.strictSame(await readDecided(store.ledger.read, 10, { tenantId: 'two' }), [])
+  t.match(await gates.listNewest(10, { tenantId: 'two' }), { requests: [] })
   t.strictSame(
     rows.map(({ action, outcome }) => `${action} ${outcome}`),
     [
@@ -290,6 +292,7 @@ t.test('changes since the approval', async t => {
       },
     })
     const changed = new GateKeeper({
+      logger,
       runtime: systemRuntime,
       store,
       signer,
@@ -332,6 +335,49 @@ t.test('a new plan for a subject supersedes the earlier request of the same pers
   t.match(await gates.get(next.id, 'all'), { state: 'pending' }, 'not by another person')
   await t.rejects(gates.withdraw(other.id, as(builder)), { code: 'forbidden' })
   t.match(await gates.withdraw(other.id, as(admin)), { state: 'withdrawn' })
+})
+
+t.test('a request that cannot be read is never used, and holds up no other', async t => {
+  const { gates, builder, admin, clock, open, store } = await scene(t)
+  const damaged: string[] = []
+  for (const subject of ['plan', 'vote', 'late']) {
+    const { id } = await gates.request({ ...DEVICE, subject }, as(builder))
+    await gates.approve(id, as(admin))
+    damaged.push(id)
+  }
+  const [plan = '', vote = '', late = ''] = damaged
+  const sound = await gates.request({ ...DEVICE, subject: 'sound' }, as(builder))
+  await store.ledger.free.write(async trx => {
+    const set = { plan_json: '{' }
+    await trx.updateTable('gate_requests').set(set).where('id', 'in', [plan, late]).execute()
+    const veto = { decision: 'veto' as 'reject' }
+    await trx.updateTable('gate_votes').set(veto).where('request_id', '=', vote).execute()
+  })
+  for (const id of damaged)
+    await t.rejects(gates.consume(id, as(builder), { plan: PLAN }), { code: 'internal' })
+  t.strictSame(
+    (await gates.list({ limit: 2 }, 'all')).map(({ id }) => id),
+    [sound.id],
+  )
+  t.match(await gates.listNewest(9, 'all'), {
+    unreadable: [vote],
+  })
+  await t.rejects(gates.findNewest({ subject: 'vote' }, 'all'), { code: 'internal' })
+
+  const next = await gates.request({ ...DEVICE, subject: 'plan' }, as(builder))
+  t.not(next.id, plan, 'the same plan is requested again')
+  clock.now += 60 * MINUTE_MS
+  await gates.request({ ...DEVICE, subject: 'ahead' }, as(builder))
+  clock.now -= 30 * MINUTE_MS
+  const again = open()
+  await again.sweep()
+  t.match(await again.get(next.id, 'all'), { state: 'pending' })
+  const rows = await store.ledger.read.selectFrom('gate_requests').select(['id', 'state']).execute()
+  const states = new Map(rows.map(({ id, state }) => [id, state]))
+  t.strictSame(
+    damaged.map(id => states.get(id)),
+    ['superseded', 'expired', 'expired'],
+  )
 })
 
 t.test('one of a hundred concurrent uses of an approval over two coordinators wins', async t => {

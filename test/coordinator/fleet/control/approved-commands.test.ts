@@ -49,6 +49,7 @@ const scene = async (t: Test) => {
   }
   const definitions = loadShippedGates()
   const gates = new GateKeeper({
+    logger: silent,
     runtime: systemRuntime,
     store,
     definitions,

@@ -29,7 +29,7 @@ export const gatherFacts = async (context: Context & GovernanceViews): Promise<G
   const { audit, gates, policies, keys, people, cells, listens } = context
   const { tenantId = '' } = context
   const scope = { tenantId }
-  const requests = await gates.listNewest(LOOKED_AT, scope)
+  const { requests, unreadable } = await gates.listNewest(LOOKED_AT, scope)
   const since = requests.at(-1)?.createdAt ?? context.now()
   const rows = { action: 'gate.*', from: since, order: 'newest', limit: 8 * LOOKED_AT } as const
   const [verdict, appendOnly, gateRows, allKeys, persons, allCells] = await Promise.all([
@@ -44,6 +44,7 @@ export const gatherFacts = async (context: Context & GovernanceViews): Promise<G
     gates: gates.definitions,
     policy: policies.current(),
     requests,
+    unreadableRequests: unreadable,
     gateRows,
     persons,
     listens,
