@@ -77,7 +77,7 @@ const toStored = (at: number, { samples, values, known }: Bucket): Stored => {
 /** Throws TypeError for text that is no list of buckets. */
 export const decodeSegment = (text: string): Segment => {
   const segment: Segment = new Map()
-  for (const stored of requireList(JSON.parse(text))) {
+  for (const stored of requireList(parse(text))) {
     const [at, samples, ...values] = requireList(stored)
     segment.set(requireNumber(at), decodeBucket(requireNumber(samples), values))
   }
@@ -102,6 +102,15 @@ const decodeBucket = (samples: number, stored: readonly unknown[]): Bucket => {
 }
 
 const UNKNOWN = [Number.NaN, 0] as const
+
+/** The error of `JSON.parse` quotes the text. */
+const parse = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new TypeError('expected JSON')
+  }
+}
 
 const requireList = (value: unknown): readonly unknown[] => {
   if (Array.isArray(value)) return value

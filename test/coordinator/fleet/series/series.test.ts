@@ -436,7 +436,7 @@ t.test(
   'a row that is no list of buckets is refused, and one with fewer metrics is read',
   async t => {
     for (const text of ['{}', '[1]', '[["a",1]]', '[[0,1,"x"]]', '[[0,1,[2]]]', '[[0,1,[2,"x"]]]'])
-      t.throws(() => decodeSegment(text), { name: 'TypeError' }, text)
+      t.throws(() => decodeSegment(text), { name: 'TypeError', message: /^expected/ }, text)
     const { values, known, samples } = decodeSegment('[[0,3,7,[8,2]]]').get(0) ?? {}
     t.strictSame([samples, values?.slice(0, 3), known?.slice(0, 3)], [3, [7, 8, NaN], [3, 2, 0]])
   },
