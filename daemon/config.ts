@@ -112,6 +112,12 @@ export const DaemonConfig = z.strictObject({
     .max(3600)
     .default(30)
     .describe('How long running answers may take to end after SIGTERM.'),
+  probation_seconds: z
+    .number()
+    .min(1)
+    .max(3600)
+    .default(60)
+    .describe('Time after which changed settings are kept if the cell still runs well with them.'),
   log: z
     .strictObject({
       level: Setting.logLevel.default('info').describe('Least severe level that is written.'),

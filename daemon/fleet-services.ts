@@ -174,6 +174,7 @@ const openDesired = (
     stateDir: config.state_dir,
     uplink,
     local: local ?? settingsOf(config),
+    probationMs: config.probation_seconds * 1000,
     apply: (settings, envelopes) =>
       live.apply(settings, envelopes, {
         telemetry,

@@ -7,8 +7,6 @@ import {
 } from '../../shared/wire/desired.ts'
 import { checkDocument, overlay, type SettingFault } from './settings.ts'
 
-/** Time for which new settings must prove that the cell lives on with them. */
-const PROBATION_MS = 60_000
 /** Trouble at the end of the probation that is shorter, such as a reconnect, does not count. */
 const LASTING_MS = 15_000
 /** Time after a change in which an engine may still be loading. */
@@ -53,9 +51,10 @@ export interface Trouble {
 }
 
 export type Event =
-  | { type: 'desired'; wanted: WantedSettings; nowMs: number }
+  /** `untilMs` is the end of the probation of what it changes. */
+  | { type: 'desired'; wanted: WantedSettings; untilMs: number }
   /** The cell's own file was read again. */
-  | { type: 'reload'; local: ReceivedSettings; nowMs: number }
+  | { type: 'reload'; local: ReceivedSettings; untilMs: number }
   | { type: 'tick'; nowMs: number; trouble: Trouble | undefined }
   | { type: 'not applied'; message: string }
 
@@ -67,8 +66,8 @@ export interface TrialStep {
 
 /** One step of the trial of new settings: pure, so that every order of events can be tried. */
 export const step = (state: TrialState, event: Event): TrialStep => {
-  if (event.type === 'desired') return startTrial(state, event.wanted, event.nowMs)
-  if (event.type === 'reload') return reload(state, event.local, event.nowMs)
+  if (event.type === 'desired') return startTrial(state, event.wanted, event.untilMs)
+  if (event.type === 'reload') return reload(state, event.local, event.untilMs)
   if (event.type === 'not applied') return rollBack(state, event.message)
   return tick(state, event.trouble, event.nowMs)
 }
@@ -83,8 +82,8 @@ const tick = (state: TrialState, trouble: Trouble | undefined, nowMs: number): T
 }
 
 /** Applies the cell's own file; a rejected request of the coordinator stays rejected. */
-const reload = (state: TrialState, local: ReceivedSettings, nowMs: number): TrialStep => {
-  const { state: next, ...rest } = attempt(state, { ...current(state), local }, nowMs)
+const reload = (state: TrialState, local: ReceivedSettings, untilMs: number): TrialStep => {
+  const { state: next, ...rest } = attempt(state, { ...current(state), local }, untilMs)
   return { state: { ...next, ...(state.failure && { failure: state.failure }) }, ...rest }
 }
 
@@ -97,12 +96,12 @@ const current = ({ good, trial }: TrialState): Basis => trial?.basis ?? good
 export const settingsIn = (basis: Basis): ReceivedSettings =>
   overlay(basis.local, basis.wanted.document)
 
-const startTrial = (state: TrialState, wanted: WantedSettings, nowMs: number): TrialStep => {
+const startTrial = (state: TrialState, wanted: WantedSettings, untilMs: number): TrialStep => {
   if (isSame(wanted, current(state).wanted)) return { state: withoutRefusal(state, wanted) }
   if (isSame(wanted, state.failure?.wanted)) return { state }
   const { local, wanted: before } = current(state)
   const { readable, faults } = checkDocument(wanted.document)
-  if (faults.length === 0) return attempt(state, { local, wanted }, nowMs)
+  if (faults.length === 0) return attempt(state, { local, wanted }, untilMs)
   const failure: TrialFailure = { wanted, state: 'refused', errors: faults }
   if (Object.keys(readable).length === 0) return { state: { ...state, failure } }
   // a member that cannot be read stays as it was: limits of devices must not vanish with it
@@ -110,7 +109,7 @@ const startTrial = (state: TrialState, wanted: WantedSettings, nowMs: number): T
   const kept = pickMembers(before.unread ?? {}, wanted.document)
   const unread = Object.entries(kept).filter(([member]) => !Object.hasOwn(readable, member))
   const partly = { version: wanted.version, document, ...keepUnread(Object.fromEntries(unread)) }
-  const next = attempt(state, { local, wanted: partly }, nowMs)
+  const next = attempt(state, { local, wanted: partly }, untilMs)
   return { ...next, state: { ...next.state, failure } }
 }
 
@@ -134,7 +133,7 @@ const pickMembers = (document: object, named: object): object =>
   Object.fromEntries(Object.entries(document).filter(([member]) => Object.hasOwn(named, member)))
 
 /** Starts a trial, unless nothing changes or the settings held before. */
-const attempt = (state: TrialState, basis: Basis, nowMs: number): TrialStep => {
+const attempt = (state: TrialState, basis: Basis, untilMs: number): TrialStep => {
   const before = settingsIn(current(state))
   const after = settingsIn(basis)
   const isUnchanged =
@@ -143,7 +142,6 @@ const attempt = (state: TrialState, basis: Basis, nowMs: number): TrialStep => {
   // models need no probation: each has its own process, and one that fails says why
   if (isSame(withoutModels(after), withoutModels(settingsIn(state.good))))
     return { state: { good: basis }, ...apply }
-  const untilMs = nowMs + PROBATION_MS
   if (isSame(before, after) && state.trial)
     return { state: { good: state.good, trial: { ...state.trial, basis } }, ...apply }
   return { state: { good: state.good, trial: { basis, untilMs } }, ...apply }

@@ -26,6 +26,8 @@ interface DesiredOptions {
   uplink: Pick<Uplink, 'on' | 'onReady' | 'onEnd' | 'publishToAll'>
   /** Settings of the cell's own file. */
   local: ReceivedSettings
+  /** Time for which new settings must prove that the cell lives on with them. */
+  probationMs: number
   /** Brings settings into force. */
   apply: (settings: ReceivedSettings, envelopes: ReceivedEnvelopes) => Promise<void>
   health: Pick<HealthRegistry, 'view'>
@@ -76,7 +78,7 @@ export class DesiredService implements Service {
 
   /** Resolves when the cell's own file, read again, is in force, on probation. */
   reload(local: ReceivedSettings): Promise<void> {
-    return this.#handle({ type: 'reload', local, nowMs: this.#nowMs() })
+    return this.#handle({ type: 'reload', local, untilMs: this.#probationEnd() })
   }
 
   async start({ signal, fail }: Parameters<Service['start']>[0]): Promise<void> {
@@ -99,6 +101,10 @@ export class DesiredService implements Service {
     })
     this.#watch(signal).catch(fail)
     await this.#last
+  }
+
+  #probationEnd(): number {
+    return this.#nowMs() + this.#options.probationMs
   }
 
   /** Handles events one after the other, each completely. */
@@ -157,7 +163,8 @@ export class DesiredService implements Service {
       return this.#reject(replica, 'not signed by the coordinator for this cell')
     const { version, document, answers } = desired
     const isAnswer = births === undefined || births.take(answers)
-    const event: Event = { type: 'desired', wanted: { version, document }, nowMs: this.#nowMs() }
+    const wanted = { version, document }
+    const event: Event = { type: 'desired', wanted, untilMs: this.#probationEnd() }
     const isNothingNew = step(this.#state, event).state === this.#state
     if (isStale(desired, { highest: this.#highest, isAnswer, isNothingNew }))
       return this.#reject(replica, 'older than the settings that were trusted before', version)

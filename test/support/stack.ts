@@ -39,6 +39,8 @@ interface StackOptions {
   /** Catalogue laid over the coordinator's and the daemons' configuration. */
   catalogue?: object[]
   inference?: object
+  /** More settings of the cells. */
+  cellSettings?: object
   /** More settings of the coordinator. */
   settings?: object
   /** More environment of the coordinator, which has no egress by default. */
@@ -148,7 +150,7 @@ export class Process {
 export const startStack = async (options: StackOptions = {}): Promise<TestStack> => {
   const folder = mkdtempSync(join(MEMORY_FOLDER, 'shoal-stack-'))
   const stateDir = join(folder, 'coordinator')
-  const { catalogue, inference = {}, settings = {} } = options
+  const { catalogue, inference = {}, settings = {}, cellSettings = {} } = options
   const shared = catalogue === undefined ? {} : { catalogue }
   const coordinatorConfig = writeConfig(folder, 'coordinator.yaml', {
     ...shared,
@@ -159,6 +161,7 @@ export const startStack = async (options: StackOptions = {}): Promise<TestStack>
     ...shared,
     inference,
     telemetry: { interval_seconds: 1 },
+    ...cellSettings,
   })
 
   placeEmptyStore(stateDir)

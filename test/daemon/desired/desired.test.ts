@@ -34,16 +34,17 @@ import { silent } from '../../support/cell.ts'
 type DesiredOptions = ConstructorParameters<typeof DesiredService>[0]
 const LOADING_MS = 600_000
 const LASTING_MS = 15_000
-const PROBATION_MS = 60_000
+const config = DaemonConfig.parse({ name: 'n' })
+const PROBATION_MS = config.probation_seconds * 1000
 
-const local: CellSettings = settingsOf(DaemonConfig.parse({ name: 'n' }))
+const local: CellSettings = settingsOf(config)
 const start: TrialState = { good: { local, wanted: { version: 0, document: {} } } }
 const createDocument = (seconds: number) => ({ telemetry: { interval_seconds: seconds } })
 
 const makeWanted = (version: number, document: object, nowMs = 0): Event => ({
   type: 'desired',
   wanted: { version, document: document as Record<string, unknown> },
-  nowMs,
+  untilMs: nowMs + PROBATION_MS,
 })
 const troubleOf = (
   what: string | undefined,
@@ -58,7 +59,7 @@ const tick = (nowMs: number, ...trouble: Partial<Parameters<typeof troubleOf>>):
 const reload = (seconds: number, nowMs = 0): Event => ({
   type: 'reload',
   local: { ...local, ...createDocument(seconds) },
-  nowMs,
+  untilMs: nowMs + PROBATION_MS,
 })
 
 /** State after the events, and all settings that were applied on the way. */
@@ -191,20 +192,14 @@ t.test('the trial of new settings', async t => {
     ],
     [
       'holds for the own file as well',
-      [
-        { type: 'reload', local: { ...local, ...createDocument(7) }, nowMs: 0 },
-        tick(PROBATION_MS, 'gone'),
-      ],
+      [reload(7), tick(PROBATION_MS, 'gone')],
       'rolled_back',
       0,
       5,
     ],
     [
       'lays what the coordinator wants over the own file',
-      [
-        makeWanted(1, createDocument(9)),
-        { type: 'reload', local: { ...local, ...createDocument(7) }, nowMs: 0 },
-      ],
+      [makeWanted(1, createDocument(9)), reload(7)],
       'probation',
       1,
       9,
@@ -321,7 +316,8 @@ t.test('the report matches the settings in force after every order of events', a
         nowMs += passedMs
         const before = state
         const trouble = troubleOf(one.type === 'tick' && one.trouble ? 'gone' : undefined)
-        const next = step(state, { ...one, nowMs, trouble } as Event)
+        const times = { nowMs, untilMs: nowMs + PROBATION_MS }
+        const next = step(state, { ...one, ...times, trouble } as Event)
         state = next.state
         inForce = next.apply ?? inForce
         const basis = state.trial?.basis ?? state.good
@@ -488,6 +484,7 @@ const rig = async (t: Test, folder: string, more: Partial<DesiredOptions> = {}) 
       publishToAll: async (_name, body) => void world.reports.push(body as ReportedBody),
     },
     local,
+    probationMs: PROBATION_MS,
     apply: async settings => {
       world.applied.push(settings)
       if (world.failing) throw new Error('it cannot be')

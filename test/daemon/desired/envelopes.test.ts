@@ -63,6 +63,7 @@ t.test('limits that cannot be read stay unreadable until limits are received', a
         publishToAll: async () => {},
       },
       local,
+      probationMs: 60_000,
       apply: async (_settings, envelopes) => void applied.push(envelopes),
       health: { view: () => ({}) },
       engines: () => [],

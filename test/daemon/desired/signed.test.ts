@@ -142,6 +142,7 @@ const rig = async (t: Test, folder: string) => {
       publishToAll: async (_name, body) => void reports.push(body as ReportedBody),
     },
     local,
+    probationMs: 60_000,
     apply: async () => {},
     health: { view: () => ({}) },
     engines: () => [],
