@@ -24,6 +24,7 @@ import type { StoreEngine } from '../../../../coordinator/kernel/store/engine.ts
 import {
   loadTableMigrations,
   loadTables,
+  readTableMigrations,
 } from '../../../../coordinator/kernel/store/load-tables.ts'
 import { ledgerMigrations } from '../../../../coordinator/kernel/store/migrations.ts'
 import type { StorePlace } from '../../../../coordinator/kernel/store/place.ts'
@@ -320,7 +321,7 @@ const testDeclared = async (
     ...definition,
     migrations: {
       ...ledgerMigrations(engine.schema),
-      ...(await loadTableMigrations(areas)).ledger,
+      ...(await readTableMigrations(areas)).ledger,
     },
   })
   const other = await open(t)
@@ -361,7 +362,7 @@ t.test('the migrations of all tables are found, and two of one name are refused'
   const { ledger, records } = await loadTableMigrations()
   t.strictSame(Object.keys({ ...ledger, ...records }).toSorted(), declared.toSorted())
   const areas = await declareTable(t, ['robot', 'rover'])
-  await t.rejects(loadTableMigrations(areas), {
+  await t.rejects(readTableMigrations(areas), {
     message: 'migration 0200_robots is declared twice',
   })
 })
