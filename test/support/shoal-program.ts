@@ -1,8 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { pathToFileURL } from 'node:url'
 import { Worker } from 'node:worker_threads'
-import type { Command, Message } from './shoal-worker.ts'
+import type { Command, Message, Program } from './shoal-worker.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
 export const SHOAL = join(root, 'bin', 'shoal.mjs')
@@ -33,21 +34,31 @@ export const shoal = (
   input = '',
 ): Promise<ProgramResult> => {
   const all = { PATH: process.env.PATH ?? '', ...env }
-  return runInThread(idle.pop() ?? createThread(), { env: all, args, input })
+  return runInThread(CLIENT, { env: all, args, input })
 }
 
-const idle: Worker[] = []
+const urlOf = (source: string): string => pathToFileURL(join(root, source)).href
+const CLIENT: Program = { url: urlOf('clients/cli/main.ts'), exits: false }
+const COORDINATOR: Program = { url: urlOf('coordinator/main.ts'), exits: true }
 
-const createThread = (): Worker => {
-  const thread = new Worker(new URL('shoal-worker.ts', import.meta.url), { env: {} })
-  thread.once('exit', () => {
-    const at = idle.indexOf(thread)
-    if (at >= 0) idle.splice(at, 1)
-  })
+/** Threads that wait for a command, by their program. */
+const idle = new Map<Program, Set<Worker>>([CLIENT, COORDINATOR].map(each => [each, new Set()]))
+
+const takeThread = (program: Program): Worker => {
+  const waiting = idle.get(program) ?? new Set()
+  const [thread] = waiting
+  if (thread === undefined) return createThread(program, waiting)
+  waiting.delete(thread)
   return thread
 }
 
-const runInThread = (thread: Worker, command: Command): Promise<ProgramResult> => {
+const createThread = (workerData: Program, waiting: Set<Worker>): Worker => {
+  const thread = new Worker(new URL('shoal-worker.ts', import.meta.url), { env: {}, workerData })
+  return thread.once('exit', () => waiting.delete(thread))
+}
+
+const runInThread = (program: Program, command: Command): Promise<ProgramResult> => {
+  const thread = takeThread(program)
   const { promise, resolve: done, reject } = Promise.withResolvers<ProgramResult>()
   const said = { out: '', err: '' }
   const end = (code: number): void => {
@@ -63,7 +74,7 @@ const runInThread = (thread: Worker, command: Command): Promise<ProgramResult> =
     if (message.isUsedUp) return void thread.terminate()
     // a thread that waits for its next command keeps no test from ending
     thread.unref()
-    idle.push(thread)
+    idle.get(program)?.add(thread)
   }
   thread.on('message', onMessage).on('exit', end).on('error', reject)
   thread.ref()
@@ -71,9 +82,15 @@ const runInThread = (thread: Worker, command: Command): Promise<ProgramResult> =
   return promise
 }
 
-/** A command of the coordinator, likewise. */
+/** A command of the coordinator as a process of its own, likewise. */
+export const spawnCoordinator = (
+  env: Environment,
+  args: readonly string[],
+): Promise<ProgramResult> => runProgram(join(root, 'bin', 'shoal-coordinator.mjs'), env, args)
+
+/** A command of the coordinator in a thread; it takes half a second of CPU time to load. */
 export const coordinator = (env: Environment, args: readonly string[]): Promise<ProgramResult> =>
-  runProgram(join(root, 'bin', 'shoal-coordinator.mjs'), env, args)
+  runInThread(COORDINATOR, { env, args, input: '' })
 
 const runProgram = async (
   script: string,

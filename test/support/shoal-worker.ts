@@ -1,12 +1,12 @@
 import { syncBuiltinESMExports } from 'node:module'
 import { Readable, Writable } from 'node:stream'
 import tls from 'node:tls'
-import { parentPort } from 'node:worker_threads'
-import { main } from '../../clients/cli/main.ts'
+import { parentPort, workerData } from 'node:worker_threads'
 
 /*
- * Thread that runs one command line after the other. Each has standard streams of its own, which
- * are not a terminal; `process.exit` ends the thread as it ends the program.
+ * Thread that runs one command line after the other, with the `main` of the program that it is
+ * started for. Each has standard streams of its own, which are not a terminal; `process.exit` ends
+ * the thread as it ends the program, unless the program is one that `exits`.
  */
 
 export interface Command {
@@ -20,6 +20,15 @@ export type Message =
   | { stream: 'out' | 'err'; text: string }
   | { code: number /** True when the thread must not run another command. */; isUsedUp: boolean }
 
+export interface Program {
+  /** URL of the source with the `main`. */
+  url: string
+  /** True when `main` calls `process.exit` itself, which then ends that call and not the thread. */
+  exits: boolean
+}
+
+const { url, exits } = workerData as Program
+const { main } = await import(url)
 const port = parentPort
 if (port === null) throw new Error('this file is the program of a thread')
 const post = (message: Message): void => port.postMessage(message)
@@ -31,6 +40,31 @@ tls.setDefaultCACertificates = certificates => {
   setAuthorities(certificates)
 }
 syncBuiltinESMExports()
+
+class Exit extends Error {
+  readonly code: number
+
+  constructor(code: number) {
+    super(`the program exits with ${code}`)
+    this.code = code
+  }
+}
+
+if (exits)
+  process.exit = (code = 0) => {
+    throw new Exit(Number(code))
+  }
+
+/** Runs the program to its end and returns its exit code. */
+const run = async (args: readonly string[]): Promise<number> => {
+  try {
+    await main([...args], process.env)
+    return Number(process.exitCode ?? 0)
+  } catch (error) {
+    if (error instanceof Exit) return error.code
+    throw error
+  }
+}
 
 const replaceStream = (name: 'stdin' | 'stdout' | 'stderr', value: Readable | Writable): void =>
   void Object.defineProperty(process, name, { value, configurable: true })
@@ -50,6 +84,5 @@ port.on('message', async ({ env, args, input }: Command) => {
   replaceStream('stdin', Readable.from(input === '' ? [] : [Buffer.from(input)]))
   replaceStream('stdout', createOutput('out'))
   replaceStream('stderr', createOutput('err'))
-  await main([...args], process.env as Record<string, string>)
-  post({ code: Number(process.exitCode ?? 0), isUsedUp })
+  post({ code: await run(args), isUsedUp })
 })

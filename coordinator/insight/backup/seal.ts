@@ -4,6 +4,8 @@ import { ShoalError } from '../../../shared/errors.ts'
 /** How the secrets of a backup are sealed: for the holders of age keys, else with a passphrase. */
 export interface SealWith {
   passphrase?: string | undefined
+  /** Work factor of scrypt for the passphrase, log2; 17 by default. */
+  workFactor?: number
   /** Public keys, `age1…`. */
   recipients?: readonly string[] | undefined
 }
@@ -69,14 +71,14 @@ export const sealText = async (text: string, sealWith: SealWith): Promise<Uint8A
   // loaded only where it is used: it takes 6 MB
   const { Encrypter } = await import('age-encryption')
   const encrypter = new Encrypter()
-  const { passphrase, recipients = [] } = sealWith
+  const { passphrase, workFactor = WORK_FACTOR, recipients = [] } = sealWith
   try {
     for (const recipient of recipients) encrypter.addRecipient(recipient)
   } catch (cause) {
     throw new ShoalError('wrong_usage', 'a recipient is not a public key of age', { cause })
   }
   if (recipients.length === 0) {
-    encrypter.setScryptWorkFactor(WORK_FACTOR)
+    encrypter.setScryptWorkFactor(workFactor)
     encrypter.setPassphrase((passphrase ?? '').normalize('NFC'))
   }
   return encrypter.encrypt(text)

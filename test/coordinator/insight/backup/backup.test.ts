@@ -17,6 +17,7 @@ import {
   openWith,
   PASSPHRASE,
   queryStore,
+  sealLightly,
   usageRow,
 } from '../../../support/backup-rig.ts'
 import { notInFiles, temporaryFolder } from '../../kernel/store/temporary.ts'
@@ -31,7 +32,7 @@ t.test('a restored backup answers as the store did', { skip: notInFiles }, async
   // the last line of the first file was cut off when its process died
   await writeFile(join(waiting, 'seg_1.jsonl'), `${row('use_1')}\n{"id":"use_`)
   await writeFile(join(waiting, 'seg_2.jsonl'), `${row('use_2')}\n`)
-  const { name } = await make({ sealWith: withPassphrase })
+  const { name } = await make({ sealWith: sealLightly })
   const before = await queryStore(stateDir, stateDir, keys.operator)
   await addUsage()
   const path = join(folder, name)
@@ -108,7 +109,7 @@ t.test(
   { skip: notInFiles },
   async t => {
     const { folder, stateDir, make } = await backupRig(t)
-    const { name, manifest } = await make({ sealWith: withPassphrase })
+    const { name, manifest } = await make({ sealWith: sealLightly })
     const path = join(folder, name)
     const verify = (passphrase = PASSPHRASE) =>
       verifyBackup(path, { place: stateDir, openWith: { passphrase }, now: NOW })
@@ -201,7 +202,7 @@ t.test('an age key takes the place of the passphrase', { skip: notInFiles }, asy
 })
 
 t.test('a text opens with the same passphrase in another Unicode form', async t => {
-  const sealed = await sealText('secret', { passphrase: 'Größe ist kein Maß' })
+  const sealed = await sealText('secret', { passphrase: 'Größe ist kein Maß', workFactor: 8 })
   const passphrase = 'Größe ist kein Maß'.normalize('NFD')
   t.equal(await openSealed(sealed, { passphrase }), 'secret')
 })

@@ -11,7 +11,7 @@ import { BackupSettings } from '../../../../coordinator/insight/backup/backup-se
 import { createBackup } from '../../../../coordinator/insight/backup/create-backup.ts'
 import { makeScheduled } from '../../../../coordinator/insight/backup/make-scheduled.ts'
 import { SCHEDULED_BACKUP } from '../../../../coordinator/insight/backup/scheduled-backup.ts'
-import { backupRig, NOW, PASSPHRASE } from '../../../support/backup-rig.ts'
+import { backupRig, NOW, PASSPHRASE, sealLightly } from '../../../support/backup-rig.ts'
 import { startCoordinators } from '../../../support/coordinators.ts'
 import { postgresMissing } from '../../../support/postgres.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -50,7 +50,7 @@ t.test('a scheduled backup is tested and replaces the oldest', { skip: notInFile
   const make = (now: number, sealWith: object = { recipients }) =>
     makeScheduled({ ...request, stateDir, place: stateDir, sealWith, now, since: now })
   await make(NOW)
-  await make(NOW + 1000, { passphrase: PASSPHRASE })
+  await make(NOW + 1000, sealLightly)
   t.match(await make(NOW + 2000), { name: 'backup-20261120T120002Z', removed: 1 })
   t.match(await listBackups(folder), [
     { name: 'backup-20261120T120002Z', verified: { ok: true } },
@@ -61,8 +61,7 @@ t.test('a scheduled backup is tested and replaces the oldest', { skip: notInFile
 t.test('a retry tests the backup of the attempt before', { skip: notInFiles }, async t => {
   const { stateDir, folder } = await backupRig(t)
   const common = { folder, stateDir, place: stateDir, keep: 1, isScheduled: true, since: NOW }
-  const make = (now: number, passphrase = PASSPHRASE) =>
-    makeScheduled({ ...common, sealWith: { passphrase }, now })
+  const make = (now: number) => makeScheduled({ ...common, sealWith: sealLightly, now })
   const { name } = await make(NOW)
   const path = join(folder, name)
   await rm(join(path, 'verified.json'))
@@ -70,7 +69,7 @@ t.test('a retry tests the backup of the attempt before', { skip: notInFiles }, a
   t.match(await listBackups(folder), [{ name, verified: { ok: true } }])
   // damage is noted, another backup is made, and of two damaged ones only the newest is kept
   for (const ms of [1000, 2000]) {
-    const next = createBackup({ ...common, sealWith: { passphrase: PASSPHRASE }, now: NOW + ms })
+    const next = createBackup({ ...common, sealWith: sealLightly, now: NOW + ms })
     await rm(join(folder, (await next).name, 'records.db'))
     await t.rejects(make(NOW + ms), { code: 'invalid_request' })
   }

@@ -20,6 +20,7 @@ import { formatOutput } from '../../../../shared/print.ts'
 import { lockState } from '../../../../shared/state-lock.ts'
 import { loneSigner } from '../../../support/lone-signer.ts'
 import { certificatePlace, signingOf } from '../../../support/secrets.ts'
+import { coordinator, spawnCoordinator } from '../../../support/shoal-program.ts'
 import { auditRows, logger } from '../../access/keys/fixtures.ts'
 import { notInFiles, temporaryFolder, temporaryStore } from '../../kernel/store/temporary.ts'
 
@@ -241,34 +242,22 @@ t.test('cells', { skip: notInFiles }, async t => {
 
 t.test('only init creates a store; a mistyped folder is refused', { skip: notInFiles }, async t => {
   const folder = join(await temporaryFolder(t), 'coordinator')
-  const coordinator = (...args: string[]) => {
-    const script = resolve(
-      import.meta.dirname,
-      '..',
-      '..',
-      '..',
-      '..',
-      'bin',
-      'shoal-coordinator.mjs',
-    )
-    const env = { PATH: process.env.PATH, SHOAL_COORDINATOR_STATE_DIR: folder }
-    return spawnSync(process.execPath, [script, ...args], { env, encoding: 'utf8' })
-  }
+  const run = (...args: string[]) => coordinator({ SHOAL_COORDINATOR_STATE_DIR: folder }, args)
   for (const command of [
     ['key', 'list'],
     ['token', 'create'],
     ['broker', 'files', '--out', folder],
   ]) {
-    const { status, stderr } = coordinator(...command)
-    t.equal(status, 66, command.join(' '))
+    const { code, err } = await run(...command)
+    t.equal(code, 66, command.join(' '))
     t.match(
-      stderr,
+      err,
       /there is no store in .*coordinator: .*--state-dir,.*SHOAL_STORE_URL, or make a store with init/,
     )
     t.notOk(existsSync(folder))
   }
-  t.equal(coordinator('init').status, 0)
-  t.match(coordinator('key', 'list'), { status: 0, stdout: /operator_admin/ })
+  t.equal((await run('init')).code, 0)
+  t.match(await run('key', 'list'), { code: 0, out: /operator_admin/ })
 })
 
 t.test(
@@ -397,10 +386,9 @@ t.test(
         "--tier <tier> cannot be 'gold': allowed choices are free, pro, enterprise",
       ],
     ] as const) {
-      const args = [resolve('bin/shoal-coordinator.mjs'), ...words]
-      const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
-      t.equal(status, 64)
-      const [first, second] = stderr.split('\n')
+      const { code, err } = await coordinator({}, words)
+      t.equal(code, 64)
+      const [first, second] = err.split('\n')
       t.equal(first, `shoal-coordinator: ${says}`)
       t.match(second, /^shoal-coordinator help lists the commands/)
     }
@@ -412,17 +400,18 @@ t.test('both programs list their commands in --help and their flags in --help-co
     ['shoal-coordinator', /^ {2}token /m, /^ {2}--http-port VALUE/m],
     ['shoald', /^ {2}shoald join /m, /^ {2}--state-dir VALUE/m],
   ] as const) {
-    const show = (help: string): string => {
+    const show = async (help: string): Promise<string> => {
+      if (program === 'shoal-coordinator') return (await coordinator({}, [help])).out
       const args = [resolve(`bin/${program}.mjs`), help]
       const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
       t.equal(status, 0)
       return stdout
     }
-    const help = show('--help')
+    const help = await show('--help')
     t.match(help, command, program)
     t.match(help, `${program} --help-config lists the flags`)
     t.ok(help.split('\n').length < 24, 'it fits a terminal')
-    t.match(show('--help-config'), flag, program)
+    t.match(await show('--help-config'), flag, program)
   }
 })
 
@@ -451,21 +440,20 @@ t.test(
   { skip: notInFiles },
   async t => {
     const folder = await temporaryFolder(t)
-    const run = (...words: string[]) => {
-      const args = [resolve('bin/shoal-coordinator.mjs'), '--state-dir', folder, ...words]
-      return spawnSync(process.execPath, args, { encoding: 'utf8' })
-    }
-    t.equal(run('init', '--tenant', 'acme', '--person', 'alice').status, 0)
+    const run = (...words: string[]) => coordinator({}, ['--state-dir', folder, ...words])
+    t.equal((await run('init', '--tenant', 'acme', '--person', 'alice')).code, 0)
     const held = new AbortController()
     await lockState(folder, held.signal)
-    const accepted = run('audit', 'accept', '--reason', 'restored')
-    const discarded = run('secrets', 'discard', '--reason', 'lost')
+    const at = { SHOAL_COORDINATOR_STATE_DIR: folder }
+    const accept = ['audit', 'accept', '--reason', 'restored']
+    const { code, err } = await spawnCoordinator(at, accept)
+    const discarded = await run('secrets', 'discard', '--reason', 'lost')
     held.abort()
-    t.equal(accepted.status, 0, accepted.stderr)
-    t.equal(discarded.status, 65)
-    t.match(discarded.stderr, `another process already uses ${folder}`)
-    const after = run('secrets', 'discard', '--reason', 'lost')
-    t.match(after.stderr, /none is lost/)
+    t.equal(code, 0, err)
+    t.equal(discarded.code, 65)
+    t.match(discarded.err, `another process already uses ${folder}`)
+    const after = await run('secrets', 'discard', '--reason', 'lost')
+    t.match(after.err, /none is lost/)
     t.notOk((await readdir(folder)).includes('lock'), 'the lock is released')
   },
 )
@@ -474,10 +462,9 @@ t.test('a folder that another process uses is left unchanged', { skip: notInFile
   const folder = await temporaryFolder(t)
   const held = new AbortController()
   await lockState(folder, held.signal)
-  const args = [resolve('bin/shoal-coordinator.mjs'), '--state-dir', folder, '--http-port', '0']
-  const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  const { code, err } = await coordinator({}, ['--state-dir', folder, '--http-port', '0'])
   held.abort()
-  t.equal(status, 65)
-  t.match(stderr, `another process already uses ${folder}`)
+  t.equal(code, 65)
+  t.match(err, `another process already uses ${folder}`)
   t.strictSame(await readdir(folder), [])
 })
