@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, type SqlBool, sql } from 'kysely'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { EventDraft } from '../../kernel/events/bus.ts'
 import type { RowOf } from '../../kernel/store/define-table.ts'
@@ -42,13 +42,20 @@ const readStop = (row: RowOf<typeof estopTable>): Stop => {
   }
 }
 
+/** Condition of a time of release that is no whole number: such a stop is not known to be released. */
+const isReleaseDamaged = sql<SqlBool>`cast(released_at as bigint) <> released_at`
+
 /** Stops in force, and those released since then. */
 export const readStops = async (db: Reader, releasedSince: number): Promise<Stop[]> => {
   const rows = await db
     .selectFrom('estops')
     .selectAll()
     .where(where =>
-      where.or([where('released_at', 'is', null), where('released_at', '>=', releasedSince)]),
+      where.or([
+        where('released_at', 'is', null),
+        where('released_at', '>=', releasedSince),
+        isReleaseDamaged,
+      ]),
     )
     .orderBy('engaged_at')
     .orderBy('id')
@@ -81,17 +88,21 @@ export const insertStop = async (trx: SealedTrx, stop: Stop): Promise<boolean> =
   return true
 }
 
-/** Releases a stop; undefined for one that is unknown or released already. */
+/**
+ * Releases a stop; undefined for one that is unknown or released already. One whose time of release
+ * is damaged is in force, and can be released.
+ */
 export const releaseStop = async (
   trx: SealedTrx,
   id: string,
   release: StopRelease,
 ): Promise<Stop | undefined> => {
+  const [known] = await readStopsById(trx, [id])
+  if (known === undefined || known.releasedAt !== undefined) return undefined
   const row = await trx
     .updateTable('estops')
     .set(estopTable.writeSome(release))
     .where('id', '=', id)
-    .where('released_at', 'is', null)
     .returningAll()
     .executeTakeFirst()
   return row && readStop(row)
@@ -100,7 +111,11 @@ export const releaseStop = async (
 /** Deletes stops that were released before a time; what happened to them is in the audit for as long. */
 export const forgetReleased = (ledger: Ledger, releasedBefore: number): Promise<void> =>
   ledger.free.write(async trx => {
-    await trx.deleteFrom('estops').where('released_at', '<', releasedBefore).execute()
+    await trx
+      .deleteFrom('estops')
+      .where('released_at', '<', releasedBefore)
+      .where(where => where.not(isReleaseDamaged))
+      .execute()
   })
 
 interface ChangeRecord {

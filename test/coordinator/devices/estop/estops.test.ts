@@ -1,5 +1,6 @@
 import t from 'tap'
 import { observeEstops } from '../../../../coordinator/devices/estop/observe.ts'
+import { forgetReleased } from '../../../../coordinator/devices/estop/stop-rows.ts'
 import { createSigner, generatePrivateKey } from '../../../../shared/signing.ts'
 import { signEstopped } from '../../../../shared/wire/estop.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
@@ -182,6 +183,22 @@ t.test('a stop that cannot be read stops everything until a person releases it',
   await second.estops.release(stop.id, 'looked at', PERSON)
   await settle()
   t.strictSame(daemons.map(heldBy), [[], []])
+
+  const { ledger } = second.store
+  for (const damaged of [1.5, 'soon']) {
+    const { stop } = await second.estops.engage(ALL, 'smoke', PERSON)
+    const set = { released_at: damaged as number, released_by: 'nobody' }
+    await ledger.free.write(trx =>
+      trx.updateTable('estops').set(set).where('id', '=', stop.id).execute(),
+    )
+    await forgetReleased(ledger, Date.now() + 1)
+    const third = await start()
+    t.match(await third.estops.list(9), { total: 1, newest: [{ stop: { id: stop.id } }] })
+    await third.estops.release(stop.id, 'looked at', PERSON)
+    t.match(await third.estops.list(9), { total: 0 })
+    await t.rejects(third.estops.release(stop.id, 'again', PERSON), { code: 'conflict' })
+    await second.store.revisions.poll()
+  }
 })
 
 t.test('two coordinators agree, whoever engages and whoever releases', async t => {
