@@ -70,6 +70,21 @@ const table = {
     about: 'an e-stop holds the device',
     advice: 'shoal devices estops lists the stops; a person releases this one with',
   },
+  name_unknown: {
+    code: 'not_found',
+    about: 'nothing of this kind has the given name or id',
+    advice: 'list the existing ones with',
+  },
+  model_unknown: {
+    code: 'model_not_found',
+    about: 'no model has the given id',
+    advice: 'list the available models with',
+  },
+  name_ambiguous: {
+    code: 'conflict',
+    about: 'several objects have the given name',
+    advice: 'list their names and ids with',
+  },
   device_ambiguous: {
     code: 'conflict',
     about: 'several devices have the given name',

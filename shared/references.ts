@@ -1,12 +1,10 @@
-import { type ErrorDetails, ShoalError } from './errors.ts'
-
 /*
- * Rules by which a reference, typed by a person or sent by a program, names an object, and the errors
- * for one that names none or several. A change accepts only whole names and long beginnings of ids:
- * once `arm-right` is gone, a repeated command for `arm` would move `arm-left`.
+ * Rules by which a reference, typed by a person or sent by a program, names an object; its errors
+ * are in `reference-errors.ts`. A change accepts only whole names and long beginnings of ids: once
+ * `arm-right` is gone, a repeated command for `arm` would move `arm-left`.
  */
 
-interface Named {
+export interface Named {
   id: string
   /** Name that people gave to it, if any. */
   name?: string | undefined
@@ -66,46 +64,3 @@ export const matchFirst = <T extends Named>(
   }
   return []
 }
-
-/** Objects that an error names at most. */
-export const MAX_CANDIDATES = 10
-
-/** Names and ids of objects that may be meant. */
-export const listCandidates = (
-  found: readonly Named[],
-  whereOf?: (at: number) => string,
-): string => {
-  const shown = found.slice(0, MAX_CANDIDATES).map(({ id, name }, at) => {
-    const where = whereOf === undefined ? id : `${id} ${whereOf(at)}`
-    return name === undefined ? where : `${name} (${where})`
-  })
-  const more = found.length - shown.length
-  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
-}
-
-type Kind = 'cell' | 'device' | 'person' | 'skill' | 'tenant'
-
-/**
- * Error for a reference that names nothing; `candidates` are those that may be meant.
- */
-export const createUnknownError = (
-  kind: Kind,
-  reference: string,
-  { candidates = '', ...options }: ErrorDetails & { candidates?: string } = {},
-): ShoalError => {
-  const hint = candidates === '' ? '' : `; write the whole name or an id: ${candidates}`
-  return new ShoalError('not_found', `no ${kind} ${reference}${hint}`, options)
-}
-
-/** Error for a reference that names several objects, with the candidates. */
-export const createAmbiguousError = (
-  kind: Kind,
-  reference: string,
-  { count, candidates }: { count: number; candidates: string },
-  details: ErrorDetails = {},
-): ShoalError =>
-  new ShoalError(
-    'conflict',
-    `${reference} matches ${count} ${kind}s: ${candidates}; use an id`,
-    details,
-  )

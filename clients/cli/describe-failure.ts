@@ -5,7 +5,6 @@ import { rewordWrongValue } from '../../shared/wrong-value.ts'
 import { argumentTerm, groupOf, pathOf, quoteWord } from './command-example.ts'
 import { helpForField } from './field-help.ts'
 import { pointToCommand } from './foreign-words.ts'
-import { listOf } from './known-ids.ts'
 import { nextStep, type SettingsInUse } from './next-step.ts'
 
 /** Context of a failed command. */
@@ -75,10 +74,7 @@ const stepsOf = (error: ShoalError, scene: Scene): string[] => {
   const parameters = parameterStep(error, scene.command)
   if (parameters !== undefined) return [parameters]
   const step =
-    gateStep(error, scene.command) ??
-    listStep(error, scene.command) ??
-    showStep(error, scene.command) ??
-    nextStep(error, scene)
+    gateStep(error, scene.command) ?? showStep(error, scene.command) ?? nextStep(error, scene)
   return [...helpForField(scene.command, error.param), ...(step === undefined ? [] : [step])]
 }
 
@@ -92,24 +88,6 @@ const gateStep = ({ code }: ShoalError, command: Command): string | undefined =>
   if (argument?.name() === 'request_id' && id.startsWith('gate.'))
     return `this is a gate: shoal gates check ${quoteWord(id)} shows the state of your newest request there\n${pathOf(command)} takes a request: shoal gates requests lists them`
   return undefined
-}
-
-/** Command that lists what exists, for an id that was not found. */
-const listStep = ({ code, param }: ShoalError, command: Command): string | undefined => {
-  // the people of the registers, who need no account as a person of the tenant
-  if (code === 'not_found' && groupOf(command).name() === 'people')
-    return 'shoal registers list people lists the existing ids'
-  // its target is a device, a cell or a site
-  if (code === 'not_found' && command.name() === 'estop')
-    return 'shoal devices list and shoal cells list show the names and ids'
-  const isId = param?.endsWith('_id') === true || param === 'cell'
-  const name = isId ? param : command.registeredArguments.at(-1)?.name()
-  if (code !== 'not_found' || name === undefined) return undefined
-  // shoal release runs without the generated commands
-  if (name === 'estop_id') return 'shoal devices estops lists the existing ids'
-  const words = listOf(name, groupOf(command).name())
-  const list = commandOf(rootOf(command), words)
-  return list.name() === words.at(-1) ? `${pathOf(list)} lists the existing ids` : undefined
 }
 
 /** Command that shows the state of an object, for a conflict with that state. */
@@ -139,9 +117,6 @@ const parameterStep = ({ code, param }: ShoalError, command: Command): string | 
   const show = code === 'invalid_request' && isOwn ? showLine(command) : undefined
   return show === undefined ? undefined : `${show} lists its commands and their parameters`
 }
-
-const rootOf = (command: Command): Command =>
-  command.parent === null ? command : rootOf(command.parent)
 
 /** No key is shown, such as one that was given as something else. */
 const clean = (text: string): string => text.replaceAll(/svc-dev-[\w-]+/g, 'svc-dev-[key]')

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
+import { MAX_CANDIDATES } from '../../shared/reference-errors.ts'
 import {
   hasId,
   hasIdPrefix,
@@ -7,7 +8,6 @@ import {
   hasName,
   hasNamePrefix,
   isEither,
-  MAX_CANDIDATES,
   matchFirst,
 } from '../../shared/references.ts'
 import { escapeHidden } from '../../shared/visible.ts'
@@ -39,8 +39,12 @@ const UNKNOWN: readonly ErrorCode[] = ['not_found', 'model_not_found', 'invalid_
  * Fields that a refusal is about: the one that it names, else those for ids. Other fields hold new
  * values, such as the name of an object that is being created.
  */
-export const listRefusedFields = ({ param }: ShoalError, { fields }: TypedInput): string[] => {
-  if (param !== undefined) return Object.keys(fields).filter(name => name === param)
+export const listRefusedFields = (
+  { param = '' }: ShoalError,
+  { inPath, fields }: TypedInput,
+): string[] => {
+  if (param in fields) return [param]
+  if (param in inPath) return []
   return Object.keys(fields).filter(name => ID_FIELD.test(name))
 }
 

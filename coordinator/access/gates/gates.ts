@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import type { Signer } from '../../../shared/signing.ts'
 import type { Approval } from '../../../shared/wire/approval.ts'
@@ -73,7 +74,7 @@ export class GateKeeper {
   /** Throws `not_found` for an unknown gate. */
   definition(gateId: string): GateDefinition {
     const found = this.#find(gateId)
-    if (found === undefined) throw new ShoalError('not_found', `no gate ${gateId}`)
+    if (found === undefined) throw createUnknownError('gate', gateId)
     return found
   }
 

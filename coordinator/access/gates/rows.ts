@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
-import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import type { GateRequest, RequestState } from '../../kernel/declaration/gate-request.ts'
 import { countAll } from '../../kernel/store/count.ts'
 import type { RowOf } from '../../kernel/store/define-table.ts'
@@ -23,8 +23,7 @@ export const readRequest = async (db: Reader, id: string, scope: Scope): Promise
     .selectAll()
     .where('id', '=', id)
     .executeTakeFirst()
-  if (row === undefined || !isInScope(scope, row.tenant_id))
-    throw new ShoalError('not_found', `no request ${id}`)
+  if (row === undefined || !isInScope(scope, row.tenant_id)) throw createUnknownError('request', id)
   return readWithVotes({ row, votes: await readVotes(db, [row]) })
 }
 
@@ -50,7 +49,7 @@ const UNKNOWN: StoredRequest = {
 export const readEnding = async (db: Reader, id: string): Promise<GateRequest> => {
   const query = db.selectFrom('gate_requests').selectAll().where('id', '=', id)
   const row = await query.executeTakeFirst()
-  if (row === undefined) throw new ShoalError('not_found', `no request ${id}`)
+  if (row === undefined) throw createUnknownError('request', id)
   const [found] = readEach([{ row, votes: await readVotes(db, [row]) }], readWithVotes, undefined)
   return found ?? { ...gateRequestTable.readOr(row, UNKNOWN), votes: [] }
 }

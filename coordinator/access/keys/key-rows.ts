@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { readEach, readPage } from '../../kernel/store/read-each.ts'
 import { isInScope, type Scope } from '../../kernel/store/scope.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
@@ -51,7 +52,7 @@ export const requireStoredKey = async (
   read = keyTable.read,
 ): Promise<StoredKey> => {
   const key = await readStoredKey(trx, id, scope, read)
-  if (key === undefined) throw new ShoalError('not_found', `no key ${id}`)
+  if (key === undefined) throw createUnknownError('key', id)
   return key
 }
 

@@ -1,6 +1,6 @@
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
-import { createUnknownError } from '../../../shared/references.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { breaksConstraint } from '../../kernel/store/faults.ts'
 import { isInScope, type Scope } from '../../kernel/store/scope.ts'

@@ -1,5 +1,6 @@
 import type { Kysely, Transaction } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { isLeft, type OwnerQuery } from '../../kernel/leases/ownership.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
 import { nextSequence } from '../../kernel/store/sequences.ts'
@@ -61,7 +62,7 @@ export const readConversation = async (
   const query = db.selectFrom('conversations').selectAll().where('id', '=', id)
   const row = await query.where('tenant_id', '=', tenantId).executeTakeFirst()
   if (row !== undefined) return conversationTable.read(row)
-  throw new ShoalError('not_found', `no conversation ${id}`)
+  throw createUnknownError('conversation', id)
 }
 
 export interface ListPage {
@@ -101,7 +102,7 @@ export const readMessages = async (
   let query = messages
   if (before !== undefined) {
     const found = await messages.where('id', '=', before).executeTakeFirst()
-    if (found === undefined) throw new ShoalError('not_found', `no message ${before}`)
+    if (found === undefined) throw createUnknownError('message', before)
     query = query.where('seq', '<', found.seq)
   }
   const rows = await query.orderBy('seq', 'desc').limit(limit).execute()
@@ -164,7 +165,7 @@ export const addMessage = async (
     : query.where('messages', '=', seen)
   ).executeTakeFirstOrThrow(() =>
     seen === undefined
-      ? new ShoalError('not_found', `no conversation ${conversationId}`)
+      ? createUnknownError('conversation', conversationId)
       : new ConversationBusyError(),
   )
   const message: Message = {

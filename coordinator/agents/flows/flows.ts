@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import { HOUR_MS } from '../../../shared/time.ts'
 import type { Starter } from '../../access/keys/starter.ts'
@@ -76,7 +77,7 @@ export class Flows {
   flow(flowId: string): Startable {
     const { flows } = this.#parts
     const flow = Object.hasOwn(flows, flowId) ? flows[flowId] : undefined
-    if (flow === undefined) throw new ShoalError('not_found', `no flow ${flowId}`)
+    if (flow === undefined) throw createUnknownError('flow', flowId)
     return { ...flow, flowId }
   }
 

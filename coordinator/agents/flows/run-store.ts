@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
-import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { takeFenced, updateFenced } from '../../kernel/leases/fenced-rows.ts'
 import type { Job } from '../../kernel/queue/job.ts'
 import { JobError } from '../../kernel/queue/job-error.ts'
@@ -24,7 +24,7 @@ export const readRun = async (db: Db, id: string, tenantId?: string): Promise<Fl
   const row = await db.selectFrom('flow_runs').selectAll().where('id', '=', id).executeTakeFirst()
   if (row !== undefined && (tenantId === undefined || row.tenant_id === tenantId))
     return flowRunTable.read(row)
-  throw new ShoalError('not_found', `no run ${id}`)
+  throw createUnknownError('run', id)
 }
 
 interface RunFilter {

@@ -27,11 +27,10 @@ export const noteTask = async (
   const { tenantId } = caller
   const session = await holderOf(trx, tenantId, scope)
   if (session === undefined || !isOwn(session, caller) || endReasonOf(session, at) !== undefined)
-    throw new ShoalError(
-      'not_found',
-      'no live session of yours holds this scope; begin with shoal session start --scope',
-      { param: 'scope' },
-    )
+    throw new ShoalError('not_found', 'no live session of yours holds this scope', {
+      param: 'scope',
+      next: 'shoal session start',
+    })
   const { id, agentId, expiresAt } = session
   await trx
     .updateTable('agent_claims')

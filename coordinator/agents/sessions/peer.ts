@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { operatorPeerTable, type Peer } from './operator-peer.table.ts'
 
@@ -29,7 +30,7 @@ export const readPeer = async (db: Reader, id: string, tenantId: string): Promis
     .where('id', '=', id)
     .where('tenant_id', '=', tenantId)
     .executeTakeFirst()
-  if (row === undefined) throw new ShoalError('not_found', `no peer session ${id}`)
+  if (row === undefined) throw createUnknownError('peer session', id)
   return operatorPeerTable.read(row)
 }
 

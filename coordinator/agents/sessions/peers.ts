@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import type { Trx } from '../../access/gates/asking.ts'
 import { appendAudit } from '../../kernel/audit/audit.ts'
@@ -169,8 +170,7 @@ const requireRole = ({ caller, role }: PeerAsker): void => {
 const ownPeer = async (trx: Trx, asker: PeerAsker, id: string): Promise<Peer> => {
   const { caller, role, agentId } = asker
   const peer = await readPeer(trx, id, caller.tenantId)
-  if (peer.personId !== caller.person.personId)
-    throw new ShoalError('not_found', `no peer session ${id}`)
+  if (peer.personId !== caller.person.personId) throw createUnknownError('peer session', id)
   if (peer.role === role && peer.agentId === agentId) return peer
   throw new ShoalError('conflict', `peer session ${id} is ${peer.role} as ${peer.agentId}`)
 }

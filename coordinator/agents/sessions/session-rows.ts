@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
@@ -66,7 +66,7 @@ export const readSession = async (
 ): Promise<AgentSession> => (await findSession(db, id, tenantId)) ?? noSession(id)
 
 export const noSession = (id: string): never => {
-  throw new ShoalError('not_found', `no session ${id}`)
+  throw createUnknownError('session', id)
 }
 
 /** Sessions that are over but not yet marked as such. */

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import { DAY_MS } from '../../../shared/time.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
@@ -254,5 +255,5 @@ const find = async (
 ): Promise<Webhook> => {
   const row = await db.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirst()
   if (row?.tenant_id === tenantId) return read(row)
-  throw new ShoalError('not_found', `no webhook ${id}`)
+  throw createUnknownError('webhook', id)
 }

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
-import { createUnknownError } from '../../../shared/references.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import type { Keys } from '../../access/keys/keys.ts'
 import type { CallSkill, TaskCaller } from '../../kernel/declaration/context.ts'

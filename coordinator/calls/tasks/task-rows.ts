@@ -1,5 +1,5 @@
 import type { Kysely, Transaction } from 'kysely'
-import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { iso } from '../../../shared/time.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
@@ -67,7 +67,7 @@ const findTask = async (
     .where('owner', '=', OWNER)
     .where('id', '=', id)
   const row = await (reader ? query.where(isSeenBy(reader)) : query).executeTakeFirst()
-  if (row === undefined) throw new ShoalError('not_found', `no task ${id}`)
+  if (row === undefined) throw createUnknownError('task', id)
   return toTask(a2aTaskTable.read(row))
 }
 
@@ -152,7 +152,7 @@ export const readRun = async (db: Reader, taskId: string): Promise<TaskRun> => {
     .selectAll()
     .where('task_id', '=', taskId)
     .executeTakeFirst()
-  if (row === undefined) throw new ShoalError('not_found', `no task ${taskId}`)
+  if (row === undefined) throw createUnknownError('task', taskId)
   return toTaskRun(row)
 }
 

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import type { Events } from '../../kernel/events/bus.ts'
 import type { Ledger } from '../../kernel/store/store.ts'
@@ -57,5 +58,5 @@ export class StopWriter {
 
 const createNotInForceError = (id: string, [known]: readonly Stop[]): ShoalError =>
   known === undefined
-    ? new ShoalError('not_found', `no e-stop ${id}`, { param: 'estop_id' })
+    ? createUnknownError('e-stop', id)
     : new ShoalError('conflict', `e-stop ${id} was released by ${known.releasedBy}`)

@@ -1,4 +1,4 @@
-import { createUnknownError } from '../../../shared/references.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { FIRST_CAPABILITY } from '../../../shared/wire/capability.ts'
 import type { DeviceProfileFacts } from '../../../shared/wire/device.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'

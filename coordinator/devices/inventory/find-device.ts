@@ -1,19 +1,20 @@
 import {
   createAmbiguousError,
   createUnknownError,
+  listCandidates,
+} from '../../../shared/reference-errors.ts'
+import {
   hasIdPrefix,
   hasLongIdPrefix,
   hasName,
   hasNameInAnyCase,
   hasNamePrefixInAnyCase,
   isEither,
-  listCandidates,
   type Match,
 } from '../../../shared/references.ts'
 import type { Device } from './device.table.ts'
 
 const KIND = 'device'
-const PARAM = 'device_id'
 
 /**
  * Finds the one device that a reference names: by its id, its whole name, or a long beginning of its
@@ -50,7 +51,7 @@ export const findReadDevice = (devices: readonly Device[], reference: string): D
     const one = requireOne(select(devices, reference, isMatch), reference)
     if (one !== undefined) return one
   }
-  throw createUnknownError(KIND, reference, { param: PARAM })
+  throw createUnknownError(KIND, reference)
 }
 
 /** A whole name, or a long beginning of an id with its kind. */
@@ -65,16 +66,12 @@ const select = (devices: readonly Device[], reference: string, isMatch: Match): 
 const requireOne = (found: readonly Device[], reference: string): Device | undefined => {
   if (found.length <= 1) return found[0]
   const candidates = { count: found.length, candidates: nameAll(found) }
-  throw createAmbiguousError(KIND, reference, candidates, {
-    param: PARAM,
-    reason: 'device_ambiguous',
-    next: 'shoal devices list',
-  })
+  throw createAmbiguousError(KIND, reference, candidates)
 }
 
 const throwUnknown = (devices: readonly Device[], reference: string): never => {
   const candidates = nameAll(select(devices, reference, isSimilar))
-  throw createUnknownError(KIND, reference, { param: PARAM, candidates })
+  throw createUnknownError(KIND, reference, { candidates })
 }
 
 const nameAll = (devices: readonly Device[]): string =>

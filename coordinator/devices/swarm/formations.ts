@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import type { ApprovedPlan } from '../../../shared/wire/approved-plan.ts'
 import { FORMATION_VERB } from '../../../shared/wire/formation.ts'
@@ -127,8 +128,7 @@ export class Formations {
    */
   async abort(id: string, reason: string, by: Actor): Promise<StartedFormation> {
     const found = await this.get(id)
-    if (found === undefined)
-      throw new ShoalError('not_found', `no formation ${id}`, { param: 'formation_id' })
+    if (found === undefined) throw createUnknownError('formation', id)
     if (!OPEN_FORMATION_STATES.includes(found.state))
       throw new ShoalError('conflict', `formation ${id} has ended: it is ${found.state}`)
     // the units come first; the store may be slow

@@ -1,6 +1,7 @@
 import type { SightingFacts } from '../../../discovery/sighting.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { randomId } from '../../../shared/ids.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { iso } from '../../../shared/time.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
@@ -72,7 +73,7 @@ export class EntityAdmin {
         .where('id', '=', pinId)
         .returningAll()
         .executeTakeFirst()
-      if (row === undefined) throw new ShoalError('not_found', `no pin ${pinId}`)
+      if (row === undefined) throw createUnknownError('pin', pinId)
       const pin = discoveryPinTable.read(row)
       if (pin.kind === 'values')
         return publish(trx, await refreshEntities(trx, createUntouched(pin.entityId), now()))
@@ -168,7 +169,7 @@ const createUntouched = (entityId: string) => ({
 
 const readOwn = async (trx: SealedTrx, entityId: string): Promise<StoredTrace[]> => {
   const traces = await readTracesOf(trx, [entityId])
-  if (traces.length === 0) throw new ShoalError('not_found', `no entity ${entityId}`)
+  if (traces.length === 0) throw createUnknownError('entity', entityId)
   return traces
 }
 

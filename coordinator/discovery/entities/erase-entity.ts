@@ -1,5 +1,5 @@
 import type { TraceHash } from '../../../discovery/entities/trace.ts'
-import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
 import type { Events } from '../../kernel/events/bus.ts'
@@ -46,7 +46,7 @@ export const eraseEntity = async (
 ): Promise<void> => {
   const { ledger, records, events } = parts
   const traces = await readTracesOf(ledger.read, [entityId])
-  if (traces.length === 0) throw new ShoalError('not_found', `no entity ${entityId}`)
+  if (traces.length === 0) throw createUnknownError('entity', entityId)
   const ids = listIds(entityId, traces)
   const mentions = collectMentions(ids, traces)
   await eraseFromResults(parts, traces, mentions)

@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { createUnknownError } from '../../../shared/references.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { FIRST_CAPABILITY, NEEDS, requireLevel } from '../../../shared/wire/capability.ts'
 import { type Cell, isRoutable } from '../../fleet/cells/cell.ts'
 import type { Fleet } from '../../fleet/cells/fleet.ts'

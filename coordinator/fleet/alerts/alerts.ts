@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { type ChangeFollower, followChanges } from '../../kernel/base/follow-changes.ts'
@@ -161,7 +162,7 @@ export class Alerts {
 
 const requireRaised = async (trx: SealedTrx, id: string): Promise<Alert> => {
   const found = await findAlert(trx, id)
-  if (found === undefined) throw new ShoalError('not_found', `no alert ${id}`)
+  if (found === undefined) throw createUnknownError('alert', id)
   if (found.clearedAt === undefined) return found
   throw new ShoalError('conflict', `alert ${id} was cleared: there is nothing to look after`)
 }

@@ -1,5 +1,5 @@
 import { CELL_ID } from '../../../shared/ids.ts'
-import { createAmbiguousError, listCandidates } from '../../../shared/references.ts'
+import { createAmbiguousError, listCandidates } from '../../../shared/reference-errors.ts'
 import type { ResolveReferences } from '../../calls/invoke/resolve-references.ts'
 import { CELL_FIELD, listCellFields } from './cell-field.ts'
 import { type CellNames, type NamedCell, readNamedCells } from './named-cells.ts'

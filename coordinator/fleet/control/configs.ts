@@ -2,7 +2,7 @@ import type { Logger } from 'pino'
 import { mergeSharedEnvelopes } from '../../../devices/envelope/merge-shared-envelopes.ts'
 import { mergeScopes } from '../../../discovery/merge-scopes.ts'
 import { ShoalError } from '../../../shared/errors.ts'
-import { createUnknownError } from '../../../shared/references.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { nextTurn, type Runtime } from '../../../shared/runtime.ts'
 import type { Signer } from '../../../shared/signing.ts'
 import {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { createUnknownError } from '../../../shared/references.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { readEach } from '../../kernel/store/read-each.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 import { CELL_ID } from '../../../shared/ids.ts'
-import { createUnknownError } from '../../../shared/references.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { type Runtime, systemRuntime } from '../../../shared/runtime.ts'
 import type { EnrolRequest } from '../../../shared/wire/announce.ts'
 import {

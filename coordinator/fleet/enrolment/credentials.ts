@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { createUnknownError } from '../../../shared/references.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { digestOf, randomSecret } from '../../access/keys/secret.ts'
 import { type AuditEntry, appendAudit } from '../../kernel/audit/audit.ts'
 import { bumpRevision } from '../../kernel/store/revisions.ts'

@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { digestOf, newSecret, TOKEN_PREFIX } from '../../access/keys/secret.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
@@ -106,7 +107,7 @@ export const revokeToken = (
       .where('id', '=', id)
     const owned = tenantId === undefined ? named : named.where('tenant_id', '=', tenantId)
     const row = await owned.returningAll().executeTakeFirst()
-    if (row === undefined) throw new ShoalError('not_found', `no join token ${id}`)
+    if (row === undefined) throw createUnknownError('join token', id)
     const stored = joinTokenTable.read(row)
     const entry = { ...by, ...tenantOf(stored), at, action: 'token.revoke', subject: id }
     await appendAudit(trx, { ...entry, outcome: 'done' })

@@ -4,6 +4,7 @@ import {
   SHIPPED_CATALOGUE,
 } from '../../../shared/catalogue.ts'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { nameWeights } from '../../../shared/weights-source.ts'
 import {
   MAX_REGISTERED,
@@ -164,7 +165,7 @@ const requireTarget = (
     throw new ShoalError('invalid_request', `${target} is an alias itself, of ${row.alias_of}`, {
       param: 'model',
     })
-  if (row === undefined && !configured.has(target)) throw createUnknownError(target)
+  if (row === undefined && !configured.has(target)) throw createUnknownError('model', target)
 }
 
 const requireRemovable = (
@@ -174,7 +175,7 @@ const requireRemovable = (
 ): void => {
   if (!live.some(row => row.id === id)) {
     const entry = configured.get(id)
-    if (entry === undefined) throw createUnknownError(id)
+    if (entry === undefined) throw createUnknownError('model', id)
     throw new ShoalError(
       'conflict',
       isShipped(entry)
@@ -196,11 +197,6 @@ const requireRemovable = (
 /** True for an entry that is in force because the configuration names no catalogue. */
 const isShipped = ({ id, weights }: CatalogueEntry): boolean =>
   SHIPPED_CATALOGUE.some(entry => entry.id === id && entry.weights === weights)
-
-export const createUnknownError = (id: string): ShoalError =>
-  new ShoalError('model_not_found', `no model is called ${id}; shoal models list lists them`, {
-    param: 'model',
-  })
 
 const detailsOf = (change: ModelChange): Record<string, unknown> => {
   if (change.act === 'add') {

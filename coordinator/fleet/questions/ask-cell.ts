@@ -1,5 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
-import { createUnknownError } from '../../../shared/references.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { systemRuntime, timeoutSignal } from '../../../shared/runtime.ts'
 import { CAPABILITY } from '../../../shared/wire/capability.ts'
 import { HEADER_CAPABILITY } from '../../../shared/wire/link.ts'

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
-import { createUnknownError } from '../../../shared/references.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { FIRST_CAPABILITY, NEEDS, requireLevel } from '../../../shared/wire/capability.ts'
 import { DEVICE_QUESTION_PATH } from '../../../shared/wire/device-question.ts'
 import { type Cell, isRoutable } from '../cells/cell.ts'

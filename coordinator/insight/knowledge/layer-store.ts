@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
 import { createSlices } from '../../kernel/base/time-slices.ts'
@@ -88,8 +89,7 @@ export const deleteLayer = (
       .where('tenant_id', '=', tenantId)
       .where('layer', '=', layer)
       .executeTakeFirst()
-    if (Number(numDeletedRows) === 0)
-      throw new ShoalError('not_found', `no imported layer ${layer}`)
+    if (Number(numDeletedRows) === 0) throw createUnknownError('layer', layer)
     await deleteRows(trx, tenantId, layer)
     await noteChange(trx, { tenantId, layer, verb: 'delete', details: {} }, by, now)
   })

@@ -1,4 +1,5 @@
-import { ShoalError } from '../../../shared/errors.ts'
+import type { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import type { Ledger, SealedTrx } from '../../kernel/store/store.ts'
 import { deleteRows, type Place, type Reader, selectRecords, upsertRecords } from './record-rows.ts'
@@ -97,7 +98,10 @@ export const erasePerson = (
   })
 
 export const createUnknownPersonError = (personId: string): ShoalError =>
-  new ShoalError('not_found', `no record names person ${personId}`)
+  createUnknownError('person', personId, {
+    where: 'in any record',
+    next: 'shoal registers list people',
+  })
 
 /** The record without the id of the person; undefined for one that is about the person. */
 const withoutPerson = (

@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { createSlices } from '../../kernel/base/time-slices.ts'
@@ -227,7 +228,11 @@ const requireRecord = (
   register: string,
   id: string,
 ): StoredRecord => {
-  if (found === undefined) throw new ShoalError('not_found', `no record ${id} in ${register}`)
+  if (found === undefined)
+    throw createUnknownError('record', id, {
+      where: `in ${register}`,
+      next: `shoal registers list ${register}`,
+    })
   return found
 }
 

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { countAll, sumOf } from '../store/count.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { jobTable } from './job.table.ts'
@@ -28,7 +28,7 @@ export const readJob = async (
 ): Promise<Job> => {
   const row = await db.selectFrom('jobs').selectAll().where('id', '=', id).executeTakeFirst()
   if (row !== undefined && (row.tenant_id ?? tenantId) === tenantId) return jobTable.read(row)
-  throw new ShoalError('not_found', `no job ${id}`)
+  throw createUnknownError('job', id)
 }
 
 /** Returns the matching jobs, newest first. */

@@ -1,6 +1,7 @@
 import type { Transaction } from 'kysely'
 import type { Logger } from 'pino'
-import { ShoalError } from '../../../shared/errors.ts'
+import type { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import type { Leader } from '../leader/leader.ts'
 import { FINAL_JOB_STATES } from '../queue/job.ts'
 import type { Queue } from '../queue/queue.ts'
@@ -157,5 +158,4 @@ const requireSchedule = (schedule: Schedule | undefined, name: string): Schedule
   return schedule
 }
 
-const createNotFoundError = (name: string): ShoalError =>
-  new ShoalError('not_found', `no schedule ${name}`)
+const createNotFoundError = (name: string): ShoalError => createUnknownError('schedule', name)

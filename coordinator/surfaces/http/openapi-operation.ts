@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { type ErrorReason, errorReasons } from '../../../shared/error-reasons.ts'
 import { JSON_TYPE } from '../../../shared/json-type.ts'
 import { isMutation } from '../../calls/invoke/repeat.ts'
-import { CELL_FIELD, CellField } from '../../fleet/cells/cell-field.ts'
+import { CELL_FIELD, CellField, listCellFields } from '../../fleet/cells/cell-field.ts'
 import { cliOf, pathFields } from '../../kernel/declaration/declaration.ts'
 import { type JsonSchema, jsonSchema } from '../../kernel/declaration/json-schema.ts'
 import type { Operation } from '../../kernel/declaration/operation.ts'
@@ -90,14 +90,28 @@ const describeOperation = (operation: Operation, route: DocumentedRoute): OpenAp
   }
 }
 
-/** Reasons that follow from the access and the gate of an operation, and those that it states. */
-const reasonsOf = ({ access, effect, usesApproval, reasons = [] }: Operation) => {
+/** Reasons that follow from the path, the access and the gate of an operation, and those it states. */
+const reasonsOf = (operation: Operation) => {
+  const { access, effect, usesApproval, reasons = [] } = operation
   const all: ErrorReason[] = [
+    ...nameReasonsOf(operation),
     ...(access === 'operator' ? (['role_required'] as const) : []),
     ...(effect === 'gated' || usesApproval === true ? APPROVAL_REASONS : []),
     ...reasons,
   ]
-  return all.length === 0 ? {} : { 'x-shoal-reasons': all }
+  return all.length === 0 ? {} : { 'x-shoal-reasons': [...new Set(all)] }
+}
+
+/** Reasons for a name in the path, or for one of a cell, that names no object or several. */
+const nameReasonsOf = ({ path, input, onCell }: Operation): ErrorReason[] => {
+  const places = pathFields(path)
+  const namesCell = onCell === true || listCellFields(input).length > 0
+  return [
+    ...(namesCell || places.some(place => place !== 'model') ? (['name_unknown'] as const) : []),
+    ...(places.includes('model') ? (['model_unknown'] as const) : []),
+    ...(namesCell ? (['name_ambiguous'] as const) : []),
+    ...(places.includes('device_id') ? (['device_ambiguous'] as const) : []),
+  ]
 }
 
 const APPROVAL_REASONS = errorReasons.filter(each => each.startsWith('approval_'))

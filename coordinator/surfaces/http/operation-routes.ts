@@ -9,6 +9,7 @@ import type {
 } from 'fastify'
 import * as z from 'zod'
 import { ShoalError } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import type { CallInput, Invocation } from '../../calls/invoke/invocation.ts'
 import type { Pipeline } from '../../calls/invoke/invoke.ts'
 import { CELL_FIELD } from '../../fleet/cells/cell-field.ts'
@@ -207,7 +208,7 @@ const CALL_SKILL: RouteDocs = {
 const addMissingSkillRoute = (app: FastifyInstance): void => {
   app.post('/v1/skills/:skill_id', { config: { docs: CALL_SKILL } }, async request => {
     const { skill_id } = request.params as { skill_id: string }
-    throw new ShoalError('not_found', `no skill ${skill_id}; GET /v1/skills lists them`)
+    throw createUnknownError('skill', skill_id)
   })
 }
 

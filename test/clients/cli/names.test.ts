@@ -191,7 +191,7 @@ t.test('a value that stands for several objects lists them, and nothing happens'
     t.match(await run(line), { code: 66 }, `${line}: a change needs the whole name or id`)
   t.notOk(calls().some(({ path }) => path.includes('7b') || path.endsWith(`${ROVER}/drain`)))
   t.match(await run('cells show ro'), { code: 0 }, 'and enough to look')
-  t.match(await run('cells show nobody'), { code: 66, err: /shoal cells list lists/ })
+  t.match(await run('cells show nobody'), { code: 66, err: /the list command of the same group/ })
   t.match(await run('people erase ada'), { code: 66 }, 'people are erased by their id alone')
 })
 

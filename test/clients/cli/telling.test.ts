@@ -21,6 +21,7 @@ import {
   isForPrograms,
   ShoalError,
 } from '../../../shared/errors.ts'
+import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { VERSION } from '../../../shared/version.ts'
 import { escapeHidden } from '../../../shared/visible.ts'
 import { temporaryFolder, temporaryStore } from '../../coordinator/kernel/store/temporary.ts'
@@ -166,15 +167,6 @@ t.test(
     t.match(createCoordinatorUnreachableError('http://a', timeout).message, /there is no answer/)
   },
 )
-
-t.test('an unknown e-stop or target is answered with the command that lists them', async t => {
-  const failure = (name: string, argument: string): string => {
-    const command = new Command('shoal').command(name).argument(argument)
-    return describeFailure(new ShoalError('not_found', 'no such'), { format: 'text', command }).text
-  }
-  t.match(failure('estop', '[target]'), /\nshoal devices list and shoal cells list show/)
-  t.match(failure('release', '<estop_id>'), /\nshoal devices estops lists the existing ids\n/)
-})
 
 t.test('the program', async t => {
   const store = await temporaryStore(t)
@@ -440,24 +432,31 @@ t.test('a key that waits for approval or was shown names what to do', async t =>
   })
 })
 
-t.test('a missing resource suggests the list command of its own kind', async t => {
-  const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
-  const document = createApiDocument([
-    ['GET', '/v1/things', { group: 'things', verb: 'list' }],
-    ['GET', '/v1/owners', { group: 'owners', verb: 'list' }],
-    ['PUT', '/v1/things/{thing_id}', { group: 'things', verb: 'give' }],
-  ])
-  for (const [param, list] of [
-    ['owner_id', 'owners'],
-    [null, 'things'],
-  ] as const) {
-    const { url } = await fakeCoordinator(t, ({ method }) =>
-      method === 'GET' ? [200, document] : [404, error('not_found', 'no such', param)],
-    )
-    const { err } = await shoal(env, ['things', 'give', 'x', '--url', url])
-    t.equal(err, `shoal: no such (not_found)\nshoal ${list} list lists the existing ids\n`)
-  }
-})
+t.test(
+  'a missing resource is answered with the list command that the coordinator states',
+  async t => {
+    const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }
+    const document = createApiDocument([
+      ['GET', '/v1/cells', { group: 'cells', verb: 'list' }],
+      ['GET', '/v1/models', { group: 'models', verb: 'list' }],
+      ['PUT', '/v1/cells/{cell_id}/models/{model}/load', { group: 'cells', verb: 'load' }],
+    ])
+    for (const [refusal, step] of [
+      [createUnknownError('cell', 'x'), 'list the existing ones with: shoal cells list'],
+      [createUnknownError('model', 'y'), 'list the available models with: shoal models list'],
+      [
+        new ShoalError('not_found', 'no such'),
+        'the list command of the same group lists the existing ids',
+      ],
+    ] as const) {
+      const { url } = await fakeCoordinator(t, ({ method }) =>
+        method === 'GET' ? [200, document] : [404, errorBody(refusal)],
+      )
+      const { err } = await shoal(env, ['cells', 'load', 'x', 'y', '--url', url])
+      t.equal(err, `shoal: ${refusal.message} (${refusal.code})\n${step}\n`)
+    }
+  },
+)
 
 t.test('sizes have readable units in text output and are exact in JSON', async t => {
   const env = { HOME: await temporaryFolder(t), SHOAL_KEY: 'some-key' }

@@ -1,7 +1,9 @@
 import t from 'tap'
+import { cliOf, pathFields } from '../../../coordinator/kernel/declaration/declaration.ts'
+import { operations } from '../../../coordinator/surfaces/catalogue/operations.ts'
 import { ShoalError } from '../../../shared/errors.ts'
 import { newId } from '../../../shared/ids.ts'
-import { askUntil } from '../../support/a2a.ts'
+import { askUntil, message } from '../../support/a2a.ts'
 import { contractSkills } from '../../support/contract-skills.ts'
 import { announceDevices } from '../../support/device-facts.ts'
 import { governanceScene } from '../../support/governance.ts'
@@ -123,6 +125,61 @@ t.test('a cell is named by its id or its whole name', async t => {
     t.match(await listOf(cell), { status: 200, json: { commands: [] } }, cell)
   for (const cell of ['rovr', newId('cell')])
     t.match(await listOf(cell), { status: 404, json: { error: { param: 'cell_id' } } }, cell)
+})
+
+t.test('an unknown device has the same error on every surface, with the next step', async t => {
+  const input = { device_id: 'nobody', command: 'stop', dry_run: true }
+  const rest = await call(demo.operator, 'POST', '/v1/skills/device-command', input)
+  const send = async (url: string, method: string, params: object) => {
+    const { body } = await app.inject({
+      method: 'POST',
+      url,
+      headers: {
+        authorization: `Bearer ${demo.operator}`,
+        accept: 'application/json, text/event-stream',
+      },
+      payload: { jsonrpc: '2.0', id: 1, method, params },
+    })
+    return JSON.parse(
+      body
+        .split('\n')
+        .find(line => line.startsWith('data: '))
+        ?.slice(6) ?? body,
+    )
+  }
+  const mcp = await send('/mcp/', 'tools/call', { name: 'device-command', arguments: input })
+  const sent = message({ data: { skill: 'device-command', input } })
+  const a2a = await send('/a2a', 'SendMessage', { message: sent })
+  const wanted = {
+    code: 'not_found',
+    message: 'no device nobody',
+    param: 'device_id',
+    reason: 'name_unknown',
+    next: 'shoal devices list',
+  }
+  t.match(rest.json.error, wanted)
+  t.match(JSON.parse(mcp.result.content[0].text).error, wanted)
+  t.match(a2a.result.task.status.message.parts.at(-1).data.error, wanted)
+})
+
+t.test('every unknown id in a path has its field and a command that lists what exists', async t => {
+  const lines = operations.map(cliOf).map(({ group, verb }) => `shoal ${group} ${verb}`)
+  const wrong: unknown[] = []
+  const fields = new Set<string>()
+  for (const operation of operations.filter(({ path }) => path.includes('{'))) {
+    const { method, path, id } = operation
+    const url = path.replaceAll(/\{\w+\}/g, '7')
+    const body = operation.examples?.[0]
+    const { status, json } = await call(demo.operator, method, url, body)
+    const { reason, param, next = '' } = json.error ?? {}
+    if (status !== 404 || (body !== undefined && param in body)) continue
+    const isListed = lines.some(line => next === line || next.startsWith(`${line} `))
+    const isNamed = pathFields(path).includes(param) && /^(name|model)_unknown$/.test(reason)
+    if (isListed && isNamed) fields.add(param)
+    else wrong.push({ id, ...json.error })
+  }
+  t.strictSame(wrong, [])
+  t.ok(fields.size > 10, [...fields].join())
 })
 
 t.test('a task keeps the id of the cell that its call has named', async t => {

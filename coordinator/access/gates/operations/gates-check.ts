@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { REQUEST_STATES } from '../../../kernel/declaration/gate-request.ts'
@@ -44,7 +44,7 @@ export default defineOperation({
     if (request === undefined) gates.definition(gate_id)
     if (request === undefined) return { ...NOTHING, gate_id }
     if (request.gateId !== gate_id)
-      throw new ShoalError('not_found', `no request ${request_id} at ${gate_id}`)
+      throw createUnknownError('request', `${request_id}`, { where: `at ${gate_id}` })
     const view = viewFor(request, context)
     const { status, id, state, reason, plan_hash, approvals_missing, expires_at } = view
     const facts = { status, state, reason, plan_hash, approvals_missing, expires_at }

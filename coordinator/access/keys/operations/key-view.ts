@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineView, own } from '../../../kernel/declaration/define-view.ts'
 import type { Key } from '../../../kernel/declaration/key.ts'
@@ -45,5 +45,5 @@ export const ownKey = async (
   const isOwn =
     found?.id === key?.id || (key?.kind === 'person' && found?.personId === key.personId)
   if (found !== undefined && (isAdministrator(context) || isOwn)) return found
-  throw new ShoalError('not_found', `no key ${id}`)
+  throw createUnknownError('key', id)
 }

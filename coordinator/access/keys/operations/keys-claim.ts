@@ -30,7 +30,11 @@ export default defineOperation({
   plan: async ({ request_id, claim_token }, context: Context & GateViews & VisitorViews) => {
     const request = await requestOf(claim_token, context)
     if (request?.id !== request_id)
-      throw new ShoalError('not_found', `no request ${request_id} with this claim token`)
+      throw new ShoalError('not_found', `no request ${request_id} with this claim token`, {
+        reason: 'name_unknown',
+        param: 'request_id',
+        next: 'shoal keys apply',
+      })
     const state = stateAt(request, context.now())
     if (state !== 'pending' && state !== 'approved') throw new ShoalError('conflict', ENDED[state])
     return {

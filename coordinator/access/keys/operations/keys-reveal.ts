@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import type { Caller } from '../../../kernel/declaration/caller.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
@@ -30,7 +31,7 @@ export default defineOperation({
     const caller = callerOf(context)
     const request = await context.gates.get(request_id, { tenantId: caller.tenantId })
     if (request.gateId !== KEY_GATE || request.requesterId !== caller.person.personId)
-      throw new ShoalError('not_found', `no request ${request_id}`)
+      throw createUnknownError('request', request_id)
     if (!isOwnSubject(request.subject))
       throw new ShoalError('forbidden', 'request a key with keys-request first')
     requireAsker(request, caller.person)

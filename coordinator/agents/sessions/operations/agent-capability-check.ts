@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { createUnknownError } from '../../../../shared/references.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
 import type { KeyViews } from '../../../access/keys/open.ts'
 import { accessFault } from '../../../calls/invoke/access.ts'

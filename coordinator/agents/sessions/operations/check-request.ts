@@ -1,4 +1,5 @@
 import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import type { GateViews } from '../../../access/gates/open.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
 import { isOwnSubject } from '../../../access/gates/own-subject.ts'
@@ -81,8 +82,7 @@ const requirePlan = ({ id, plan }: GateRequest, action: CheckedAction): void => 
  * Throws unless the request is the caller's own, at this gate, and does not belong to an operation.
  */
 const requireUsable = (request: GateRequest, gateId: string, { person }: Caller): void => {
-  if (request.requesterId !== person.personId)
-    throw new ShoalError('not_found', `no request ${request.id}`)
+  if (request.requesterId !== person.personId) throw createUnknownError('request', request.id)
   if (request.gateId !== gateId)
     throw new ShoalError(
       'invalid_request',

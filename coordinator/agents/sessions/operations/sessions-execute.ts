@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
-import { createUnknownError } from '../../../../shared/references.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import { judgeAnswer } from '../../../../shared/success-rule.ts'
 import { callerOf } from '../../../access/gates/operations/gate-view.ts'
 import type { CallViews } from '../../../calls/invoke/call-views.ts'

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import type { TaskViews } from '../task-views.ts'
 import type { TaskWebhook } from '../task-webhook.ts'
@@ -55,6 +56,9 @@ export const hookOf = async (
 ): Promise<TaskWebhook> => {
   const hook = (await hooksOf(context, task_id)).find(({ id }) => id === hook_id)
   if (hook === undefined)
-    throw new ShoalError('not_found', `task ${task_id} has no hook ${hook_id}`)
+    throw createUnknownError('hook', hook_id, {
+      where: `of task ${task_id}`,
+      next: `shoal tasks hooks list ${task_id}`,
+    })
   return hook
 }

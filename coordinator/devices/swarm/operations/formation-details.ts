@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import {
   AskedView,
   SeenView,
@@ -52,7 +52,7 @@ export const requireFormation = async (
 ): Promise<StartedFormation> => {
   const found = await formations.get(id)
   if (found !== undefined) return found
-  throw new ShoalError('not_found', `no formation ${id}`, { param: 'formation_id' })
+  throw createUnknownError('formation', id)
 }
 
 export const describeFormation = async (

@@ -101,7 +101,9 @@ export const readLastResult = async (
   const [first] = kept
   if (first === undefined) {
     const where = cellId === undefined ? '' : ` on ${cellId}`
-    throw new ShoalError('not_found', `${module.id} has no result${where} yet; run it first`)
+    throw new ShoalError('not_found', `${module.id} has no result${where} yet`, {
+      next: `shoal modules run ${module.id}`,
+    })
   }
   if (isScan(module))
     return toScanAnswer(

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import type { Alert } from '../alert.ts'
 import { ALERT_RULES } from '../alert-rules.ts'
 import type { MonitorViews } from '../open-monitor.ts'
@@ -26,6 +26,6 @@ export const ALERT_PATH = { alert_id: z.string().min(1).max(128) }
 /** Throws `not_found`: those that are raised are known, and the ones that were cleared last. */
 export const alertOf = ({ monitor }: MonitorViews, id: string): Alert => {
   const alert = monitor.alerts().find(each => each.id === id)
-  if (alert === undefined) throw new ShoalError('not_found', `no alert ${id}`)
+  if (alert === undefined) throw createUnknownError('alert', id)
   return alert
 }

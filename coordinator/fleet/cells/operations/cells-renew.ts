@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { createUnknownError } from '../../../../shared/references.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import type { EnrolmentViews } from '../../enrolment/open.ts'

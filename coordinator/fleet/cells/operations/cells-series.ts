@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { createUnknownError } from '../../../../shared/references.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
 import type { MonitorViews } from '../../alerts/open-monitor.ts'

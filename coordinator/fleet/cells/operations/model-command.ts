@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type ErrorCode, ShoalError } from '../../../../shared/errors.ts'
-import { createUnknownError } from '../../../../shared/references.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import type { SuccessRule } from '../../../../shared/success-rule.ts'
 import { AckState } from '../../../../shared/wire/command.ts'
 import { ModelStanding } from '../../../../shared/wire/model-standing.ts'
@@ -90,7 +90,10 @@ const requireModel = (
     throw new ShoalError('cell_unavailable', `${cellId} is not connected`)
   const models = engineReports(live).flatMap(report => report.models)
   if (!models.includes(model))
-    throw new ShoalError('model_not_found', `${cellId} has no model ${model}`, { param: 'model' })
+    throw createUnknownError('model', model, {
+      where: `on ${cellId}`,
+      next: `shoal cells show ${cellId}`,
+    })
 }
 
 const answerOf = (command: CommandRecord, model: string): ModelAnswer => {

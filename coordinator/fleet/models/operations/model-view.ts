@@ -5,8 +5,8 @@ import {
   ModelId,
   TIER_NAMES,
 } from '../../../../shared/catalogue.ts'
-import { ShoalError } from '../../../../shared/errors.ts'
 import { NOT_TAKEN_UP } from '../../../../shared/not-taken-up.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import { nameWeights } from '../../../../shared/weights-source.ts'
 import { CAPABILITY, FIRST_CAPABILITY, NEEDS } from '../../../../shared/wire/capability.ts'
 import { type EngineReport, ModelState } from '../../../../shared/wire/telemetry.ts'
@@ -16,7 +16,6 @@ import { isPresent } from '../../cells/presence.ts'
 import type { EnrolmentViews } from '../../enrolment/open.ts'
 import { contextInForce } from '../../routing/context-in-force.ts'
 import type { ModelViews } from '../open.ts'
-import { createUnknownError } from '../write-model.ts'
 
 export const ModelPath = z.strictObject({ model: ModelId.describe('Id of the model.') })
 
@@ -77,7 +76,7 @@ type Views = Pick<FleetViews, 'fleet'> & ModelViews
 /** @throws ShoalError model_not_found */
 export const findEntry = ({ catalogue }: Pick<Views, 'catalogue'>, id: string): CatalogueEntry => {
   const entry = catalogue.find(each => each.id === id)
-  if (entry === undefined) throw createUnknownError(id)
+  if (entry === undefined) throw createUnknownError('model', id)
   return entry
 }
 
@@ -196,8 +195,6 @@ export const requireCells = async (
   for (const id of ids) {
     const cell = await cells.get(id)
     if (cell === undefined || cell.revokedAt !== undefined)
-      throw new ShoalError('not_found', `no cell ${id}; shoal cells list lists them`, {
-        param: 'on',
-      })
+      throw createUnknownError('cell', id, { param: 'on' })
   }
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import type { PeopleViews } from '../../../access/people/open.ts'
 import type { QuotaViews } from '../../../access/quota/open.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
@@ -40,8 +40,9 @@ export default defineSkill({
     const tenantId = tenant_id ?? own
     const isKnown = facts.tenants.includes(tenantId)
     if (!isKnown && tenantId !== own)
-      throw new ShoalError('not_found', `no tenant ${tenantId} in the register subscriptions`, {
-        param: 'tenant_id',
+      throw createUnknownError('tenant', tenantId, {
+        where: 'in the register subscriptions',
+        next: 'shoal registers list subscriptions',
       })
     const records = facts.byTenant.get(tenantId) ?? []
     const health = isKnown ? await facts.healthOf(tenantId) : NO_HEALTH

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { firstIssue } from '../../../../shared/first-issue.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import { accessError } from '../../../calls/invoke/access.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
@@ -23,10 +24,8 @@ export const openRegister = (
 ): { register: Register; scope: { tenantId: string } } => {
   const register = findRegister(id)
   if (register === undefined) {
-    const known = REGISTERS.map(each => each.id).join(', ')
-    throw new ShoalError('not_found', `no register ${id}; there are ${known}`, {
-      param: 'register',
-    })
+    const candidates = REGISTERS.map(each => each.id).join(', ')
+    throw createUnknownError('register', id, { candidates })
   }
   const error = accessError({ access: 'operator', ...rolesOf(register) }, key, `${id}: `)
   if (error !== undefined) throw error

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import type { Context } from '../../declaration/context.ts'
 import { defineOperation } from '../../declaration/operation.ts'
 import type { AuditViews } from '../open.ts'
@@ -17,7 +17,7 @@ export default defineOperation({
   run: async ({ seq }, { audit, tenantId = '' }: Context & AuditViews) => {
     const row = await audit.row(seq, { tenantId })
     // a foreign row, a purged row and one that never existed are indistinguishable to the caller
-    if (row === undefined) throw new ShoalError('not_found', `no row ${seq}`)
+    if (row === undefined) throw createUnknownError('audit row', seq)
     return auditViewOf(row)
   },
 })

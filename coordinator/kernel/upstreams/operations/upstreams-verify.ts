@@ -3,7 +3,7 @@ import type { UpstreamRequest } from '../../../../discovery/upstreams/client.ts'
 import type { Source } from '../../../../discovery/upstreams/source.ts'
 import { SOURCES } from '../../../../discovery/upstreams/sources.ts'
 import { verifySource } from '../../../../discovery/upstreams/verify-source.ts'
-import { ShoalError } from '../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../shared/reference-errors.ts'
 import type { Context } from '../../declaration/context.ts'
 import { defineOperation } from '../../declaration/operation.ts'
 import type { UpstreamViews } from '../open.ts'
@@ -52,11 +52,9 @@ export default defineOperation({
   run: async ({ source: wanted }, { upstreams, signal }: Context & UpstreamViews) => {
     const asked = SOURCES.filter(({ id }) => wanted === undefined || id === wanted)
     if (asked.length === 0)
-      throw new ShoalError(
-        'not_found',
-        `no source ${wanted}; sources are ${SOURCES.map(({ id }) => id).join(', ')}`,
-        { param: 'source' },
-      )
+      throw createUnknownError('source', `${wanted}`, {
+        candidates: SOURCES.map(({ id }) => id).join(', '),
+      })
     const { settings } = upstreams
     const ask = (request: UpstreamRequest) => upstreams.ask(request, signal)
     const verify = async (source: Source) => {

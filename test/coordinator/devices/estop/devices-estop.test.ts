@@ -7,7 +7,7 @@ import type { Cell } from '../../../../coordinator/fleet/cells/cell.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
 import { newId } from '../../../../shared/ids.ts'
 import { systemRuntime } from '../../../../shared/runtime.ts'
-import { announceDevices } from '../../../support/device-facts.ts'
+import { announceDevices, createDeviceFacts } from '../../../support/device-facts.ts'
 import { governanceScene } from '../../../support/governance.ts'
 import { addCell } from '../../fleet/control/cell-row.ts'
 
@@ -70,6 +70,31 @@ t.test('a target that nothing has is refused', async t => {
     )
 })
 
+t.test('an unknown target is refused with those that may be meant', async t => {
+  const announced = ['rover-a', 'boat'].map(name => createDeviceFacts(name, { site: 'hall' }))
+  const known = announced.map(facts => ({ id: facts.device_id, cellId: 'cell_1', facts }))
+  const cell = { id: 'cell_1', announce: announceDevices(announced, { name: 'crane' }) }
+  const views = {
+    devices: { list: () => known, matchEvery: () => [] },
+    runtime: systemRuntime,
+    cells: { listNamed: async () => [] },
+    fleet: { cells: () => [cell], cell: () => undefined },
+  } as unknown as Parameters<typeof findStopTargets>[1]
+  const stop = (wanted: WantedTarget) => findStopTargets(wanted, views).next()
+  const wanted = { code: 'not_found', reason: 'name_unknown', next: 'shoal devices list' }
+  await t.rejects(stop({ target: 'rover' }), {
+    ...wanted,
+    message:
+      /^no device, cell or site rover; write the whole name or an id: rover-a \(dev_\w+\); without/,
+    param: 'target',
+  })
+  await t.rejects(stop({ target: 'nobody' }), {
+    message: /: rover-a \(dev_\w+\), boat \(dev_\w+\), crane \(cell_1\), hall; without a target/,
+  })
+  await t.rejects(stop({ site: 'hal' }), { ...wanted, message: /an id: hall$/, param: 'site' })
+  await t.rejects(stop({ cell: 'c' }), { message: /an id: crane \(cell_1\)$/, param: 'cell' })
+})
+
 t.test('an e-stop finds cells by their names, and stops all with the same one', async t => {
   const { call, demo, fleet, store } = await governanceScene(t)
   const long = 'n'.repeat(253)
@@ -116,8 +141,7 @@ t.test(
     t.strictSame(await resolveStopTargets({ cell: id }), target)
     const refusal = {
       code: 'not_found',
-      message:
-        'no cell lift is connected, and the store does not answer now; write the id, or stop a site or all',
+      message: `no cell lift is connected, and the store does not answer now; write the whole name or an id: crane (${id}); stop a site or all`,
     }
     await t.rejects(resolveStopTargets({ cell: 'lift' }), refusal)
     read = () => new Promise(() => {})

@@ -32,7 +32,7 @@ t.test('the command line imports, shows, exports and erases records', async t =>
   t.match(await shoal(env, ['people', 'erase', 'p-1']), { out: /records_deleted\s+1/ })
   t.match(await shoal(env, ['people', 'erase', 'p-1']), {
     code: 66,
-    err: /shoal registers list people lists the existing ids/,
+    err: /list the existing ones with: shoal registers list people/,
   })
   t.match(await shoal(env, ['registers', 'import', 'people', join(folder, 'none.csv')]), {
     code: 65,

@@ -77,7 +77,7 @@ t.test('the error for a record that does not fit its register names the field', 
     t.match(await put(record), { status: 422, json: { error: { param } } })
   t.match(await call(demo.operator, 'GET', `${PATH}/unicorns`), {
     status: 404,
-    json: { error: { message: /there are backups, candidates/ } },
+    json: { error: { message: /an id: backups, candidates/ } },
   })
   t.match(await call(demo.operator, 'PUT', `${PATH}/services/ada@example.org`, service('a')), {
     status: 422,

@@ -22,7 +22,7 @@ t.test('an audit row is shown by its number, unless it belongs to another tenant
   const hidden = await ask(`/v1/audit/${foreign.seq}`)
   t.equal(hidden.status, 404)
   t.strictSame(hidden.json.error.code, absent.json.error.code)
-  t.equal(hidden.json.error.message, `no row ${foreign.seq}`)
+  t.equal(hidden.json.error.message, `no audit row ${foreign.seq}`)
   for (const wrong of ['0', '-1', '1.5', 'x', '1e400'])
     t.equal((await ask(`/v1/audit/${wrong}`)).status, 422, wrong)
 })

@@ -338,6 +338,8 @@ t.test(
         'x-shoal-emergency'?: boolean
       }
     t.strictSame(find('models-add')['x-shoal-reasons'], [
+      'name_unknown',
+      'name_ambiguous',
       'role_required',
       'model_exists',
       'egress_off',

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import * as z from 'zod'
-import { ShoalError } from '../../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../../shared/reference-errors.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import type { GateViews } from '../../open.ts'
 import { NOBODY, PolicyRecord, toPolicyRecord } from './policy-view.ts'
@@ -71,6 +71,6 @@ const findPolicy = async (number: number | undefined, { policies }: GateViews) =
     return { number, version, hash, source, ...NOBODY, document }
   }
   const policy = await policies.findByNumber(number)
-  if (policy === undefined) throw new ShoalError('not_found', `no policy ${number}`)
+  if (policy === undefined) throw createUnknownError('policy', number)
   return { ...toPolicyRecord(policy), document: policy.document }
 }

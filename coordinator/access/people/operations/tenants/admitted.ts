@@ -1,4 +1,4 @@
-import { createUnknownError } from '../../../../../shared/references.ts'
+import { createUnknownError } from '../../../../../shared/reference-errors.ts'
 import type { Key } from '../../../../kernel/declaration/key.ts'
 
 /**

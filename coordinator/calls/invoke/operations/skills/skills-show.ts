@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../../shared/reference-errors.ts'
 import { Id } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import type { CallViews } from '../../call-views.ts'
@@ -17,8 +17,7 @@ export default defineOperation({
   output: SkillDetails,
   run: ({ skill_id }, { skills }: CallViews) => {
     const skill = skills.find(({ id }) => id === skill_id)
-    if (skill === undefined)
-      throw new ShoalError('not_found', `no skill ${skill_id}; GET /v1/skills lists them`)
+    if (skill === undefined) throw createUnknownError('skill', skill_id)
     return skillDetails(skill)
   },
 })

@@ -1,4 +1,11 @@
 import { ShoalError } from '../../../../../shared/errors.ts'
+import { createUnknownError, listCandidates } from '../../../../../shared/reference-errors.ts'
+import {
+  hasIdPrefix,
+  hasNamePrefixInAnyCase,
+  isEither,
+  type Named,
+} from '../../../../../shared/references.ts'
 import { sleep } from '../../../../../shared/runtime.ts'
 import { listAnnounced, readNamedCells } from '../../../../fleet/cells/named-cells.ts'
 import type { FleetViews } from '../../../../fleet/cells/open.ts'
@@ -94,29 +101,47 @@ const readStoredCells = async (
   return stored?.map(({ id }) => ({ scope: 'cell', target: id }))
 }
 
-/** Sites that an error names at most. */
-const MAX_NAMED = 10
-
+/** Throws `not_found` with what may be meant; without a similar name, with what there is. */
 const throwUnknown = (
   { site, cell, device, target }: WantedTarget,
-  { devices }: TargetViews,
+  views: TargetViews,
   isStoreAway: boolean,
 ): never => {
-  if (device !== undefined) devices.findEvery(device)
-  const away = isStoreAway
-    ? ' is connected, and the store does not answer now; write the id, or stop a site or all'
-    : ''
-  if (cell !== undefined)
-    throw new ShoalError('not_found', `no cell ${cell}${away}`, { param: 'cell' })
+  if (device !== undefined) views.devices.findEvery(device)
+  const away = isStoreAway && {
+    where: 'is connected, and the store does not answer now',
+    hint: 'stop a site or all',
+  }
+  if (cell !== undefined) {
+    const candidates = listCandidates(chooseSimilar(nameCells(views), cell))
+    throw createUnknownError('cell', cell, { param: 'cell', candidates, ...away })
+  }
+  if (site !== undefined) {
+    const candidates = listCandidates(chooseSimilar(nameSites(views), site))
+    throw createUnknownError('site', site, { candidates })
+  }
+  const all = [...nameDevices(views), ...nameCells(views), ...nameSites(views)]
+  throw createUnknownError('device, cell or site', `${target}`, {
+    candidates: listCandidates(chooseSimilar(all, `${target}`)),
+    hint: 'without a target everything stops',
+    ...away,
+  })
+}
+
+const isSimilar = isEither(hasNamePrefixInAnyCase, hasIdPrefix)
+
+const chooseSimilar = (known: readonly Named[], reference: string): readonly Named[] => {
+  const similar = known.filter(each => isSimilar(each, reference))
+  return similar.length > 0 ? similar : known
+}
+
+const nameDevices = ({ devices }: TargetViews): Named[] =>
+  devices.list().map(({ id, facts: { name } }) => ({ id, name }))
+
+const nameCells = ({ fleet }: TargetViews): Named[] =>
+  [...fleet.cells()].map(({ id, announce }) => ({ id, name: announce?.name }))
+
+const nameSites = ({ devices }: TargetViews): Named[] => {
   const sites = new Set(devices.list().flatMap(({ facts }) => facts.site ?? []))
-  const known = [...sites].slice(0, MAX_NAMED).join(', ') || 'there are none'
-  if (site !== undefined)
-    throw new ShoalError('not_found', `no device has the site ${site}; sites: ${known}`, {
-      param: 'site',
-    })
-  throw new ShoalError(
-    'not_found',
-    `no device, cell or site ${target}${away}; sites: ${known}; without a target everything stops`,
-    { param: 'target' },
-  )
+  return [...sites].map(id => ({ id }))
 }

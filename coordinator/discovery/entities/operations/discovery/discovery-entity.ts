@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../../shared/reference-errors.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import type { EntityViews } from '../../open-entities.ts'
 import { EntityId, EntityView } from './entity-view.ts'
@@ -18,7 +18,7 @@ export default defineOperation({
   output: EntityView,
   run: async ({ entity_id }, { entityQuery }: EntityViews) => {
     const found = await entityQuery.find(entity_id)
-    if (found === undefined) throw new ShoalError('not_found', `no entity ${entity_id}`)
+    if (found === undefined) throw createUnknownError('entity', entity_id)
     return found
   },
 })

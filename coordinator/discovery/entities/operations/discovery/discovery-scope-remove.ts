@@ -23,7 +23,10 @@ export default defineOperation({
     const remove = (entries: readonly { target: string }[]) => {
       const kept = entries.filter(each => normaliseTarget(each.target) !== wanted)
       if (kept.length < entries.length) return kept
-      throw new ShoalError('not_found', `${target} is not in this scope; list the entries first`)
+      throw new ShoalError('not_found', `${target} is not in this scope`, {
+        param: 'target',
+        next: 'shoal discover scope list',
+      })
     }
     return changeScope(appliesTo, remove, context)
   },

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { type DiscoveryModule, isScan } from '../../../../../discovery/module.ts'
 import { DISCOVERY_MODULES } from '../../../../../discovery/modules.ts'
 import { ShoalError } from '../../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../../shared/reference-errors.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { runModule } from '../../../modules/operations/module-answer.ts'
 import type { DiscoveryViews } from '../../open.ts'
@@ -23,8 +24,8 @@ export type ModuleOutcome = z.infer<typeof ModuleOutcome>
 export const findModule = (id: string): DiscoveryModule => {
   const found = DISCOVERY_MODULES.find(module => module.id === id)
   if (found !== undefined) return found
-  const ids = DISCOVERY_MODULES.map(module => module.id).join(', ')
-  throw new ShoalError('not_found', `no module ${id}; modules are ${ids}`)
+  const candidates = DISCOVERY_MODULES.map(module => module.id).join(', ')
+  throw createUnknownError('module', id, { candidates })
 }
 
 /** Input of a module that nobody gave one: its defaults. @throws ShoalError invalid_request */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
 import { DEVICE_ID } from '../../../../../shared/ids.ts'
-import { createUnknownError } from '../../../../../shared/references.ts'
+import { createUnknownError } from '../../../../../shared/reference-errors.ts'
 import type { ApprovedPlan } from '../../../../../shared/wire/approved-plan.ts'
 import { MAX_TTL_SECONDS, VerbName } from '../../../../../shared/wire/command.ts'
 import { LIVE_GATE } from '../../../../../shared/wire/plan-part.ts'

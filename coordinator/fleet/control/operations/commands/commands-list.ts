@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { createUnknownError } from '../../../../../shared/references.ts'
+import { createUnknownError } from '../../../../../shared/reference-errors.ts'
 import { findCursorRow, NextCursor, PAGE } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import { CellRef } from '../../../cells/cell-field.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../../shared/reference-errors.ts'
 import { Id } from '../../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../../kernel/declaration/operation.ts'
 import type { ControlViews } from '../../open.ts'
@@ -18,7 +18,7 @@ export default defineOperation({
   output: CommandView,
   run: async ({ command_id }, { commands }: ControlViews) => {
     const command = await commands.get(command_id)
-    if (command === undefined) throw new ShoalError('not_found', `no command ${command_id}`)
+    if (command === undefined) throw createUnknownError('command', command_id)
     return commandViewOf(command)
   },
 })

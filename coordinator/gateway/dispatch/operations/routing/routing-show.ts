@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../../shared/reference-errors.ts'
 import type { FleetViews } from '../../../../fleet/cells/open.ts'
 import type { ModelViews } from '../../../../fleet/models/open.ts'
 import { isFull } from '../../../../fleet/routing/engine.ts'
@@ -103,7 +103,7 @@ export default defineOperation({
     const pools = [...router.listPools()].filter(({ pool }) => (model ?? pool.model) === pool.model)
     // a model that no cell serves now has no engines, and a misspelt one is an error
     if (model !== undefined && pools.length === 0 && !catalogue.some(({ id }) => id === model))
-      throw createUnknownModelError(model)
+      throw createUnknownError('model', model)
     return {
       pools: pools
         .map(({ pool, tenantId }) => {
@@ -115,11 +115,6 @@ export default defineOperation({
     }
   },
 })
-
-const createUnknownModelError = (model: string): ShoalError => {
-  const message = `no model ${JSON.stringify(model)}; GET /v1/catalogue lists the models`
-  return new ShoalError('model_not_found', message, { param: 'model' })
-}
 
 type View = z.input<typeof EngineView>
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ShoalError } from '../../../../../shared/errors.ts'
+import { createUnknownError } from '../../../../../shared/reference-errors.ts'
 import { iso } from '../../../../../shared/time.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { scopeOf } from '../../../../kernel/declaration/tenant-scope.ts'
@@ -67,11 +67,5 @@ export const graphFor = async (context: Context & KnowledgeViews) => {
 export const requireNode = (graph: TenantGraph, id: string, param = 'node_id'): GraphNode => {
   const node = graph.node(id)
   if (node !== undefined) return node
-  throw new ShoalError(
-    'not_found',
-    `no node ${id}; shoal graph nodes --query finds nodes by text`,
-    {
-      param,
-    },
-  )
+  throw createUnknownError('node', id, { param })
 }
