@@ -1,4 +1,4 @@
-import { type ErrorCode, exitCode, isErrorCode, type ShoalError } from '../../shared/errors.ts'
+import { type ErrorCode, exitCode, isErrorCode, ShoalError } from '../../shared/errors.ts'
 import { lookUntil } from '../../shared/look-until.ts'
 import type { PrintableRows } from '../../shared/print.ts'
 import { isOpenState } from '../../shared/success-rule.ts'
@@ -89,6 +89,8 @@ export const followWork = async (
     const followed = await lookUntil(look, { ...forever, signal, wait, nowMs })
     if (followed === undefined) throw describeRunning(pursuit)
     return followed
+  } catch (error) {
+    throw error instanceof GuidedError ? error : describeLost(error, pursuit)
   } finally {
     session.progress.clear()
   }
@@ -96,6 +98,16 @@ export const followWork = async (
 
 const describeRunning = ({ name, later }: Pursuit): ShoalError =>
   new GuidedError('client_closed', `${name} is still running`, `check later with: ${later}`)
+
+/** Error for a wait that failed: the outcome of the work is not known. */
+const describeLost = (error: unknown, { name, later }: Pursuit): unknown =>
+  error instanceof ShoalError
+    ? new GuidedError(
+        error.code,
+        `${error.message}; ${name} may still be running`,
+        `check later with: ${later}`,
+      )
+    : error
 
 const pursuitOf = (session: Follower, known: KnownAnswer): Pursuit | undefined => {
   switch (known.kind) {

@@ -377,6 +377,16 @@ t.test('an interrupted wait prints the command to check later', async t => {
   })
 })
 
+t.test('a coordinator that is lost during a wait leaves the command to check later', async t => {
+  const lost = new ShoalError('coordinator_unavailable', 'no answer from http://a')
+  const api = { get: () => Promise.reject(lost) } as never
+  await t.rejects(followWork({ api, progress: idle }, begun, { signal, wait }), {
+    code: 'coordinator_unavailable',
+    message: 'no answer from http://a; task t1 may still be running',
+    step: 'check later with: shoal tasks show t1 --wait',
+  })
+})
+
 t.test('an added model is waited for until its cells know whether it can be loaded', async t => {
   let slowMs = 0
   let nowMs = () => 0
