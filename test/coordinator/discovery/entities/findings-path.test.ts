@@ -156,7 +156,7 @@ t.test('findings that the store refuses are stored once when it takes them again
       async () => (await query.listScanners(1))[0]?.runs === count,
     )
   faults.before = true
-  await runOnce(uplink, 5000, Date.now() - 2000)
+  await runOnce(uplink, 2000, Date.now() - 2000)
   await waitUntilTrue(() => countMessages('unconfirmed') >= 3)
   t.strictSame(await query.countBy('is_present'), {})
   faults.before = false
@@ -166,13 +166,13 @@ t.test('findings that the store refuses are stored once when it takes them again
   await waitUntilTrue(() => countMessages('unconfirmed') > before)
   faults.after = false
   await waitForRuns(1)
-  await runOnce(uplink, 5000, Date.now() - 1000)
+  await runOnce(uplink, 2000, Date.now() - 1000)
   cut()
   await waitForRuns(2)
   await uplink.keepFindings(lastPart(Date.now()))
   await waitForRuns(3)
-  t.strictSame(await query.countBy('is_present'), { 1: 5000 })
-  t.strictSame(await query.countDeltas(0), { appeared: 5000 })
+  t.strictSame(await query.countBy('is_present'), { 1: 2000 })
+  t.strictSame(await query.countDeltas(0), { appeared: 2000 })
   t.match(await query.listScanners(5), [{ runs: 3 }])
   t.ok(countMessages('repeated') > 0, 'a message whose commit was in doubt came again')
 })
