@@ -23,7 +23,7 @@ const build = resolve(
 const cli = join(build, 'cli.js')
 /** The parts of which its command line consists; they have no types. */
 const load = (file: string): Promise<AnyJson> => import(pathToFileURL(join(build, file)).href)
-const { connect, disconnect, callTool } = await load('client/index.js')
+const { connect, disconnect, callTool, listTools } = await load('client/index.js')
 const { createTransport } = await load('transport.js')
 const { url, keys, stop } = await startInOneProcess({})
 t.teardown(stop)
@@ -74,21 +74,26 @@ const inspect = (toolsets: string | undefined, ...args: string[]): Promise<AnyJs
     return JSON.parse(stdout)
   })
 
-const listTools = async (toolsets?: string): Promise<string[]> =>
-  (await inspect(toolsets, '--method', 'tools/list')).tools.map(({ name }: AnyJson) => name)
-
-/** Calls a tool as the command line does, in this process: its two programs take a second each time. */
-const call = (group: string, name: string, input: Record<string, string> = {}): Promise<AnyJson> =>
-  withDoor(group, async url => {
+/**
+ * Does in this process what the command line does with a client: its two programs take a second each
+ * time.
+ */
+const withClient = (
+  toolsets: string,
+  use: (client: Client) => Promise<AnyJson>,
+): Promise<AnyJson> =>
+  withDoor(toolsets, async url => {
     const transport = createTransport({ transportType: 'http', url })
     const client = new Client({ name: 'inspector-cli', version: '1.0.0' })
     await connect(client, transport)
     try {
-      return await callTool(client, name, input)
+      return await use(client)
     } finally {
       await disconnect(transport)
     }
   })
+
+const namesOf = ({ tools }: AnyJson): string[] => tools.map(({ name }: AnyJson) => name)
 
 const every = [...skills, ...operations].filter(isTool)
 const groups = [...new Set(every.flatMap(({ group }) => group ?? []))]
@@ -109,7 +114,10 @@ const { structuredContent: listed } = await inspect(
 const [cell] = listed.cells
 
 t.test('the inspector lists the first page of all tools in order', async t => {
-  t.strictSame(await listTools(), every.map(({ id }) => id).slice(0, PAGE))
+  t.strictSame(
+    namesOf(await inspect(undefined, '--method', 'tools/list')),
+    every.map(({ id }) => id).slice(0, PAGE),
+  )
 })
 
 t.test('the inspector lists every tool by group, one page each', async t => {
@@ -119,7 +127,8 @@ t.test('the inspector lists every tool by group, one page each', async t => {
     if (last !== undefined && idsOf([...last, group]).length <= PAGE) last.push(group)
     else pages.push([group])
   }
-  for (const page of pages) t.strictSame(await listTools(page.join(',')), idsOf(page))
+  for (const page of pages)
+    t.strictSame(namesOf(await withClient(page.join(','), listTools)), idsOf(page))
   t.same(new Set(pages.flatMap(idsOf)), new Set(every.map(({ id }) => id)))
 })
 
@@ -145,7 +154,7 @@ t.test('the inspector calls a tool of every group', async t => {
     t.test(group, async t => {
       const [name, input] = oneOf(group) ?? []
       if (name === undefined) return t.fail('say which of its tools can be called, and with what')
-      const answer = await call(group, name, input)
+      const answer = await withClient(group, client => callTool(client, name, input))
       t.not(answer.isError, true, `${name} ${JSON.stringify(answer.content)}`)
       t.type(answer.structuredContent, 'object')
     })
