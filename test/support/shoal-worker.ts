@@ -2,6 +2,7 @@ import { syncBuiltinESMExports } from 'node:module'
 import { Readable, Writable } from 'node:stream'
 import tls from 'node:tls'
 import { parentPort, workerData } from 'node:worker_threads'
+import { COMPLETE } from '../../clients/cli/completion.ts'
 
 /*
  * Thread that runs one command line after the other, with the `main` of the program that it is
@@ -50,10 +51,17 @@ class Exit extends Error {
   }
 }
 
-if (exits)
-  process.exit = (code = 0) => {
-    throw new Exit(Number(code))
-  }
+const endThread = process.exit
+const endCall = ((code = 0) => {
+  throw new Exit(Number(code))
+}) as typeof process.exit
+/** The last call of a completion, which leaves its requests. */
+const goOn = (() => {}) as typeof process.exit
+
+const chooseExit = (word: string | undefined): typeof process.exit => {
+  if (exits) return endCall
+  return word === COMPLETE ? goOn : endThread
+}
 
 /** Runs the program to its end and returns its exit code. */
 const run = async (args: readonly string[]): Promise<number> => {
@@ -81,6 +89,7 @@ const createOutput = (stream: 'out' | 'err'): Writable =>
 port.on('message', async ({ env, args, input }: Command) => {
   process.env = { ...env }
   process.exitCode = undefined
+  process.exit = chooseExit(args[0])
   replaceStream('stdin', Readable.from(input === '' ? [] : [Buffer.from(input)]))
   replaceStream('stdout', createOutput('out'))
   replaceStream('stderr', createOutput('err'))

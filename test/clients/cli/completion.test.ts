@@ -15,7 +15,7 @@ import {
   hasPython,
   runInTerminal,
   SHOAL,
-  spawnShoal,
+  shoal,
 } from '../../support/shoal-program.ts'
 
 const run = promisify(execFile)
@@ -100,7 +100,7 @@ const candidates = async (env: Environment, ...words: string[]): Promise<string[
     SHOAL_COMPLETE_WORDS: ['shoal', ...words.slice(0, -1)].join('\n'),
     SHOAL_COMPLETE_CURRENT: words.at(-1) ?? '',
   }
-  const { out, code, err } = await spawnShoal({ ...env, ...typed }, ['_complete'])
+  const { out, code, err } = await shoal({ ...env, ...typed }, ['_complete'])
   t.strictSame([code, err], [0, ''])
   return out.split('\n').flatMap(line => (line === '' ? [] : [line.split('\t')[0] ?? '']))
 }
@@ -203,12 +203,12 @@ t.test('names from a coordinator are escaped to one line and one word', async t 
   )
   const env = { HOME: home, SHOAL_URL: url, SHOAL_KEY: KEY, SHOAL_COMPLETE_SECONDS: '300' }
   const typed = { SHOAL_COMPLETE_WORDS: 'shoal\nx', SHOAL_COMPLETE_CURRENT: '' }
-  const { out } = await spawnShoal({ ...env, ...typed }, ['_complete'])
+  const { out } = await shoal({ ...env, ...typed }, ['_complete'])
   t.equal(out, `list\t${`${words}\\u{9}:files\\u{a}:files\\u{d}\\u{1b}[2J`.slice(0, 60)}\n`)
 })
 
 t.test('the scripts split a line without executing any of it', async t => {
-  const readScript = async (name: string) => (await spawnShoal({}, ['completion', name])).out
+  const readScript = async (name: string) => (await shoal({}, ['completion', name])).out
   const [bash, zsh, fish] = [
     await readScript('bash'),
     await readScript('zsh'),
