@@ -44,7 +44,7 @@ const USELESS = [
 
 export const main = async (argv: string[]): Promise<void> => {
   try {
-    buildAll(readFlags(argv))
+    await buildAll(readFlags(argv))
   } catch (error) {
     if (!(error instanceof ShoalError)) throw error
     process.stderr.write(`npm run package: ${error.message}\n`)
@@ -80,7 +80,7 @@ const readFlags = (argv: string[]): PackageFlags => {
   }
 }
 
-const buildAll = ({ out: folder, wanted, level }: PackageFlags): void => {
+const buildAll = async ({ out: folder, wanted, level }: PackageFlags): Promise<void> => {
   if (!existsSync(join(root, 'node_modules', CARRIED_NODE)))
     throw new ShoalError(
       'not_found',
@@ -91,7 +91,7 @@ const buildAll = ({ out: folder, wanted, level }: PackageFlags): void => {
   mkdirSync(folder, { recursive: true })
   for (const product of wanted)
     process.stdout.write(
-      `${isHere(product) ? build(product, folder, level) : describeMissing(product)}\n`,
+      `${isHere(product) ? await build(product, folder, level) : describeMissing(product)}\n`,
     )
   cpSync(join(root, 'packaging', 'install.sh'), join(folder, 'install.sh'))
   writeSums(folder)
@@ -104,7 +104,7 @@ const isHere = (product: Product): boolean =>
 const describeMissing = ({ name }: Product): string =>
   `${name} is left out: npm run gpu-engines brings its engines`
 
-const build = (product: Product, out: string, level: string): string => {
+const build = async (product: Product, out: string, level: string): Promise<string> => {
   const architecture = ARCHITECTURES[process.arch]
   if (architecture === undefined) throw new Error(`there are no packages for ${process.arch}`)
   const stage = mkdtempSync(join(tmpdir(), `${product.name}-`))
@@ -113,7 +113,7 @@ const build = (product: Product, out: string, level: string): string => {
     stageSources(product, stage)
     stageModules(product, stage)
     stageSystem(product, stage)
-    stageManual(product, stage)
+    await stageManual(product, stage)
     writeControl(product, stage, architecture)
     const file = join(out, `${product.name}_${VERSION}_${architecture}.deb`)
     const compression = level === '0' ? ['-Znone'] : ['-Zgzip', `-z${level}`]
@@ -170,11 +170,11 @@ const stageSystem = ({ root: place, commands, unit, config }: Product, stage: st
   put(stage, `/lib/systemd/system/${unit}`, text.replaceAll('/opt/shoal', place))
 }
 
-/** Manual pages, and the completion for the shells. */
-const stageManual = ({ commands }: Product, stage: string): void => {
-  const program = join(root, 'packaging', 'manual.ts')
-  if (commands.length > 0)
-    execFileSync(process.execPath, [program, join(stage, 'usr', 'share'), ...commands])
+/** Manual pages, and the completion for the shells; they load most of the sources. */
+const stageManual = async ({ commands }: Product, stage: string): Promise<void> => {
+  if (commands.length === 0) return
+  const { writeManual } = await import('./manual.ts')
+  await writeManual(join(stage, 'usr', 'share'), commands)
 }
 
 const defaultsOf = (config: string, stateDir: string): string =>

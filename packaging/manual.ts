@@ -37,6 +37,16 @@ export const manualFiles = async (commands: readonly string[]): Promise<Map<stri
   return pages
 }
 
+/** Writes the files of the commands below the folder. */
+export const writeManual = async (folder: string, commands: readonly string[]): Promise<void> => {
+  for (const [path, text] of await manualFiles(commands)) {
+    const file = join(folder, path)
+    mkdirSync(dirname(file), { recursive: true, mode: 0o755 })
+    writeFileSync(file, path.endsWith('.gz') ? gzipSync(text, { level: 9 }) : text)
+    chmodSync(file, 0o644)
+  }
+}
+
 const completionOf = (command: string): typeof completionScripts => {
   if (command === 'shoal') return completionScripts
   return serviceScripts(command === 'shoald' ? describeDaemon() : describeCoordinator())
@@ -107,10 +117,5 @@ const SERVICE = {
 
 if (import.meta.main) {
   const [folder = '.', ...commands] = process.argv.slice(2)
-  for (const [path, text] of await manualFiles(commands)) {
-    const file = join(folder, path)
-    mkdirSync(dirname(file), { recursive: true, mode: 0o755 })
-    writeFileSync(file, path.endsWith('.gz') ? gzipSync(text, { level: 9 }) : text)
-    chmodSync(file, 0o644)
-  }
+  await writeManual(folder, commands)
 }

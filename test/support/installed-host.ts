@@ -97,6 +97,8 @@ export class InstalledHost implements AsyncDisposable {
       SYSTEMCTL,
     )
     await host.run('cat > /etc/hosts', names)
+    // the index of the manual pages of the whole machine, which dpkg renews for each package
+    await host.run('rm -f /var/lib/man-db/auto-update')
     return host
   }
 
