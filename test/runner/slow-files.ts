@@ -9,7 +9,6 @@ export const SLOW_FILES: readonly string[] = [
   'test/system/faults.test.ts',
   'test/system/device-replicas.test.ts',
   'test/docs/examples.test.ts',
-  'test/docs/later-examples.test.ts',
   'test/system/flows.test.ts',
   'test/system/models.test.ts',
   'test/system/stack/stack.test.ts',

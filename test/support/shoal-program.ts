@@ -8,7 +8,7 @@ import type { Command, Message, Program } from './shoal-worker.ts'
 const root = resolve(import.meta.dirname, '..', '..')
 export const SHOAL = join(root, 'bin', 'shoal.mjs')
 
-interface ProgramResult {
+export interface ProgramResult {
   code: number | null
   out: string
   err: string
