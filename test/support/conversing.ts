@@ -11,6 +11,7 @@ import { config, pipelineWith } from './app.ts'
 import { silent } from './cell.ts'
 import { withMembers } from './coordinator.ts'
 import { createEvents } from './memory-events.ts'
+import { newOwnership } from './replicas.ts'
 
 /** How models answer in a conversation, and who may speak. */
 export interface TestConversationOptions {
@@ -63,8 +64,10 @@ export const openTestConversations = async (
   })
   // a test opens several on one store, which PostgreSQL refuses to coordinators
   const openOwnStore = () => ({ store: { ...store, isShared: false } })
+  // so that each has a row, which openReplicas writes only where others can be
+  const openOwnership = () => ({ ownership: newOwnership(store.ledger) })
   const { views, close } = await openCoordinator(
-    [openOwnStore, openReplicas, openLeader, openConversingParts, openSpeakers],
+    [openOwnStore, openReplicas, openOwnership, openLeader, openConversingParts, openSpeakers],
     config({ conversations: settings, outbound }),
     silent,
     { now, env, moreSkills },

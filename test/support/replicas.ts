@@ -1,9 +1,9 @@
-import { createOwnership, type Ownership } from '../../coordinator/kernel/leases/ownership.ts'
+import type { Ownership } from '../../coordinator/kernel/leases/ownership.ts'
+import { createProcessRow } from '../../coordinator/kernel/replicas/process-row.ts'
 import type { Replica, Replicas } from '../../coordinator/kernel/replicas/replicas.ts'
 import { createSoleReplica } from '../../coordinator/kernel/replicas/sole-replica.ts'
 import type { Ledger } from '../../coordinator/kernel/store/store.ts'
 import { newId } from '../../shared/ids.ts'
-import { silent } from './cell.ts'
 
 const newReplica = (): Replica => ({
   id: newId('rep'),
@@ -16,9 +16,11 @@ const newReplica = (): Replica => ({
 /** The only coordinator on its store, new at every call as at every start. */
 export const soleReplica = (): Replicas => createSoleReplica(newReplica())
 
-/** Ownership of a coordinator that has just started. */
-export const newOwnership = (ledger: Ledger): Ownership =>
-  createOwnership({ id: newId('rep'), ledger, logger: silent })
+/** Ownership of a coordinator that has just started; its heart beats with each take. */
+export const newOwnership = (ledger: Ledger): Ownership => {
+  const { id, add } = createProcessRow({ ledger, self: newReplica() })
+  return { id, keep: trx => add(trx, false) }
+}
 
 /** Coordinators that know each other; `leave` ends one without a word. */
 export const createReplicaSet = () => {

@@ -74,7 +74,6 @@ export const startUpkeep = async (parts: UpkeepParts): Promise<Upkeep> => {
   const warn = (error: unknown): void =>
     logger.warn({ err: error }, 'the upkeep of conversations failed; it is tried again')
 
-  ownership.watch(() => underWay.size > 0)
   await leaderWork.runOnce(tidy).catch(warn)
   leaderWork.every('conversations.tidy', LEASE_MS / 1000, tidy)
   schedules.every('conversations.own', LEASE_MS / 1000, failOwn)

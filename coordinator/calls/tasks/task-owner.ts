@@ -63,7 +63,6 @@ export class TaskOwner {
     this.#owning = { ownership, nowMs: parts.ledger.nowMs }
     const onMail = (taskId: string): void => void this.tryToDeliver(taskId)
     this.turns = new Turns({ ...parts, worker, onError, onMail })
-    ownership.watch(() => this.turns.size > 0)
   }
 
   /** Sets the handler of mail; until then only cancellations take effect. */

@@ -1,8 +1,9 @@
 import { hostname } from 'node:os'
 import { VERSION } from '../../../shared/version.ts'
 import type { Base } from '../base/base.ts'
-import { createOwnership, type Ownership } from '../leases/ownership.ts'
+import type { Ownership } from '../leases/ownership.ts'
 import type { Store } from '../store/store.ts'
+import { createProcessRow } from './process-row.ts'
 import { RegisteredReplicas } from './registered-replicas.ts'
 import type { ReplicaConfig } from './replica-config.ts'
 import type { Replicas } from './replicas.ts'
@@ -14,10 +15,11 @@ interface ReplicasParts extends Pick<Base, 'stack' | 'schedules' | 'logger' | 'n
 }
 
 const RENEW_SECONDS = 1
-/** Interval where nobody else looks at the lease before this process has ended. */
-const RENEW_ALONE_SECONDS = 5
 
-/** Registers this coordinator among those on its store; on SQLite it is the only one. */
+/**
+ * Registers this coordinator among those on its store, by one row with one heartbeat. On SQLite it
+ * is the only one: what another process has owned is left by it.
+ */
 export const openReplicas = async (
   parts: ReplicasParts,
 ): Promise<{ replicas: Replicas; ownership: Ownership }> => {
@@ -25,22 +27,16 @@ export const openReplicas = async (
   const { name = hostname(), address } = config.replica
   const self = { id: runtime.ids.create('rep'), name, address, version: VERSION }
   const { ledger } = store
-  const ownership = createOwnership({ id: self.id, ledger, logger })
   if (!store.isShared) {
-    stack.defer(() => endOwnership(parts, ownership))
-    schedules.every('replicas.renew', RENEW_ALONE_SECONDS, ownership.renew)
-    return { replicas: createSoleReplica({ ...self, startedAt: now() }), ownership }
+    const replicas = createSoleReplica({ ...self, startedAt: now() })
+    return { replicas, ownership: { id: self.id, keep: async () => {} } }
   }
-  const replicas = new RegisteredReplicas({ ledger, self, ownership, logger, runtime })
+  const row = createProcessRow({ ledger, self })
+  const replicas = new RegisteredReplicas({ ledger, self, row, logger, runtime })
   await replicas.register()
   stack.defer(() =>
     replicas.leave().catch(error => logger.warn({ err: error }, 'not deregistered')),
   )
   schedules.every('replicas.renew', RENEW_SECONDS, () => replicas.renew())
-  return { replicas, ownership }
+  return { replicas, ownership: row }
 }
-
-const endOwnership = ({ store, logger }: ReplicasParts, { end }: Ownership): Promise<void> =>
-  store.ledger.free
-    .write(end, { evenFrozen: true })
-    .catch(error => logger.warn({ err: error }, 'the lease of this process was not ended'))

@@ -4,26 +4,24 @@ import { ShoalError } from '../../../shared/errors.ts'
 import type { Runtime } from '../../../shared/runtime.ts'
 import { Listeners } from '../base/listeners.ts'
 import { createElapsedMs } from '../leases/elapsed.ts'
-import type { Ownership } from '../leases/ownership.ts'
+import { LIVES_MS } from '../leases/ownership.ts'
 import { Tenure } from '../leases/tenure.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
 import { hasMaintenance } from './maintenance.ts'
+import type { ProcessRow } from './process-row.ts'
 import { findOwner } from './rendezvous.ts'
 import { replicaTable } from './replica.table.ts'
 import type { Replica, Replicas } from './replicas.ts'
 
 interface RegisteredReplicasParts {
   ledger: Pick<Ledger, 'sealed' | 'free' | 'nowMs'>
-  self: Omit<Replica, 'startedAt'>
-  /** Ownership whose lease is renewed with the row. */
-  ownership: Pick<Ownership, 'keep' | 'end'>
+  self: Pick<Replica, 'id' | 'address'>
+  row: ProcessRow
   logger: Pick<Logger, 'info' | 'warn'>
   runtime: Pick<Runtime, 'now' | 'nowMs'>
 }
 
-/** Time that a coordinator counts as live after it has last renewed its row. */
-const LIVES_MS = 3000
 /**
  * Least time that the row of a coordinator has left while it runs. The row of a killed one counts as
  * live for longer, but says nothing about its cells: all may have been killed and started again.
@@ -89,7 +87,7 @@ export class RegisteredReplicas implements Replicas {
 
   /** Adds this coordinator. Throws `conflict` while a command has the store for itself. */
   async register(): Promise<void> {
-    const { ledger, self } = this.#parts
+    const { ledger, self, row } = this.#parts
     const askedMs = this.#tenure.ask()
     // sealed, so that it comes before the maintenance looks for coordinators, or sees it
     const liveSet = await ledger.sealed.write(async trx => {
@@ -103,18 +101,7 @@ export class RegisteredReplicas implements Replicas {
         .deleteFrom('replicas')
         .where('until', '<', now - KEPT_MS)
         .execute()
-      await trx
-        .insertInto('replicas')
-        .values(
-          replicaTable.write({
-            ...self,
-            startedAt: now,
-            until: now + LIVES_MS,
-            hasCells: this.#hasCells(),
-          }),
-        )
-        .onConflict(conflict => conflict.column('id').doUpdateSet({ until: now + LIVES_MS }))
-        .execute()
+      await row.add(trx, this.#hasCells())
       return selectLive(trx, now, self.id, [self.id])
     }, AT_ONCE)
     this.#note(liveSet, askedMs)
@@ -143,25 +130,17 @@ export class RegisteredReplicas implements Replicas {
   async leave(): Promise<void> {
     this.#hasLeft = true
     this.#tenure.end()
-    await this.#parts.ledger.free.write(async trx => {
-      await this.#parts.ownership.end(trx)
-      await trx.deleteFrom('replicas').where('id', '=', this.id).execute()
-    }, AT_ONCE)
+    const { ledger, row } = this.#parts
+    await ledger.free.write(row.remove, AT_ONCE)
   }
 
   /** Renews the row; returns undefined when it has gone, as after a copy of the store. */
   #renewRow(spared: readonly string[]): Promise<LiveSet | undefined> {
-    const { ledger, ownership } = this.#parts
+    const { ledger, row } = this.#parts
     const hasCells = this.#hasCells()
     return ledger.free.write(async trx => {
-      await ownership.keep(trx)
-      const now = await ledger.nowMs(trx)
-      const { numUpdatedRows } = await trx
-        .updateTable('replicas')
-        .set(replicaTable.writeSome({ until: now + LIVES_MS, hasCells }))
-        .where('id', '=', this.id)
-        .executeTakeFirst()
-      return numUpdatedRows === 0n ? undefined : selectLive(trx, now, this.id, spared)
+      if (!(await row.renew(trx, hasCells))) return undefined
+      return selectLive(trx, await ledger.nowMs(trx), this.id, spared)
     }, AT_ONCE)
   }
 

@@ -1,10 +1,13 @@
 import { sql } from 'kysely'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createElapsedMs } from '../../../../coordinator/kernel/leases/elapsed.ts'
 import { createLeases } from '../../../../coordinator/kernel/leases/leases.ts'
-import { isLeft, LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
+import { isLeft, LEASE_MS, LIVES_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
+import {
+  createProcessRow,
+  type ProcessRow,
+} from '../../../../coordinator/kernel/replicas/process-row.ts'
 import { testLeases } from '../../../contracts/lease.ts'
-import { newOwnership } from '../../../support/replicas.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
 
 t.test('leases in SQLite meet the contract', async t => {
@@ -42,36 +45,51 @@ t.test('elapsed time includes a suspension, and never goes back', async t => {
   t.equal(pass(61_000, 1000), 124_010, 'and suspended again')
 })
 
-t.test('a process renews its lease only while it owns something', async t => {
+/** Processes on one store, and whether one may take what another owns. */
+const ownersScene = async (t: Test) => {
   const clock = { now: 1_000_000 }
   const { ledger } = await temporaryStore(t, undefined, { now: () => clock.now })
-  const owner = newOwnership(ledger)
-  let hasWork = false
-  owner.watch(() => hasWork)
-  const listOwners = () => ledger.read.selectFrom('task_workers').selectAll().execute()
-  await owner.renew()
-  t.strictSame(await listOwners(), [])
-  hasWork = true
-  await owner.renew()
-  t.strictSame(await listOwners(), [{ id: owner.id, lease_until: clock.now + LEASE_MS }])
-})
-
-t.test('other processes may take what a process owns once its lease has expired', async t => {
-  const clock = { now: 1_000_000 }
-  const { ledger } = await temporaryStore(t, undefined, { now: () => clock.now })
-  const [one, two] = [newOwnership(ledger), newOwnership(ledger)]
-  const isLeftTo = async ({ id }: { id: string }) => {
+  const self = { name: undefined, address: undefined, version: '1' }
+  const open = (id: string) => createProcessRow({ ledger, self: { id, ...self } })
+  const isLeftTo = async ({ id }: { id: string }, owner: string) => {
     const { rows } = await sql<{ left: number }>`
       select ${isLeft('owner', { id, now: clock.now })} as left
-      from (select ${one.id} as owner) as owned`.execute(ledger.read)
+      from (select ${owner} as owner) as owned`.execute(ledger.read)
     return rows[0]?.left === 1
   }
+  const beat = (row: ProcessRow) => ledger.free.write(trx => row.add(trx, false))
+  return { clock, ledger, one: open('rep_1'), two: open('rep_2'), isLeftTo, beat }
+}
+
+t.test('other processes may take what a process owns once its lease has expired', async t => {
+  const { clock, ledger, one, two, isLeftTo, beat } = await ownersScene(t)
+  const ask = async () => [await isLeftTo(one, one.id), await isLeftTo(two, one.id)]
+  await beat(one)
+  t.strictSame(await ask(), [true, false])
+  clock.now += LEASE_MS - 1
+  t.strictSame(await ask(), [true, false])
+  clock.now += 1
+  t.strictSame(await ask(), [true, true])
   await ledger.free.write(one.keep)
-  t.strictSame([await isLeftTo(one), await isLeftTo(two)], [true, false])
-  clock.now += LEASE_MS
-  t.strictSame([await isLeftTo(one), await isLeftTo(two)], [true, true])
+  t.strictSame(await ask(), [true, false], 'it came back before anybody took something')
+  await ledger.free.write(one.remove)
+  t.strictSame(await ask(), [true, true])
+})
+
+t.test('coordinators before 0.1.0 and newer ones respect the leases of each other', async t => {
+  const { clock, ledger, one, isLeftTo, beat } = await ownersScene(t)
+  const older = { id: 'wrk_older', lease_until: clock.now + LEASE_MS }
+  await ledger.free.write(trx => trx.insertInto('task_workers').values(older).execute())
+  t.notOk(await isLeftTo(one, older.id), 'an older one has no other row')
+  await beat(one)
+  clock.now += LIVES_MS
   await ledger.free.write(one.keep)
-  t.strictSame(await isLeftTo(two), false, 'it came back before anybody took something')
-  await ledger.free.write(one.end)
-  t.ok(await isLeftTo(two))
+  const row = await ledger.read
+    .selectFrom('task_workers')
+    .select('lease_until')
+    .where('id', '=', one.id)
+    .executeTakeFirst()
+  t.equal(row?.lease_until, clock.now + LEASE_MS, 'the only place where an older one looks')
+  clock.now = older.lease_until
+  t.ok(await isLeftTo(one, older.id))
 })

@@ -1,13 +1,12 @@
 import t, { type Test } from 'tap'
 import { LEAST_SUSPENSION_MS } from '../../../../coordinator/kernel/leases/elapsed.ts'
-import { createOwnership, LEASE_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
+import { LEASE_MS, LIVES_MS } from '../../../../coordinator/kernel/leases/ownership.ts'
 import { runInMaintenance } from '../../../../coordinator/kernel/replicas/maintenance.ts'
+import { createProcessRow } from '../../../../coordinator/kernel/replicas/process-row.ts'
 import { RegisteredReplicas } from '../../../../coordinator/kernel/replicas/registered-replicas.ts'
 import { findOwner } from '../../../../coordinator/kernel/replicas/rendezvous.ts'
 import { silent } from '../../../support/cell.ts'
 import { temporaryFolder, temporaryStore } from '../store/temporary.ts'
-
-const LIVES_MS = 3000
 
 const urlOf = (id: string): string => `https://${id}.example.org`
 
@@ -18,10 +17,11 @@ const openScene = async (t: Test) => {
   const register = async (id: string, hasAddress = true) => {
     const address = hasAddress ? urlOf(id) : undefined
     const store = await temporaryStore(t, folder, { now: () => clock.now })
+    const self = { id, name: `name-${id}`, address, version: '1.0.0' }
     const replicas = new RegisteredReplicas({
       ledger: store.ledger,
-      ownership: createOwnership({ id, ledger: store.ledger, logger: silent }),
-      self: { id, name: `name-${id}`, address, version: '1.0.0' },
+      row: createProcessRow({ ledger: store.ledger, self }),
+      self,
       logger: silent,
       runtime: { now: () => clock.now + clock.suspended, nowMs: () => clock.now },
     })

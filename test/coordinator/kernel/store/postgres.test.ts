@@ -9,6 +9,7 @@ import { LeaseLeader } from '../../../../coordinator/kernel/leader/lease-leader.
 import { createLeases, type HeldLease } from '../../../../coordinator/kernel/leases/leases.ts'
 import { claimJobs, endJob } from '../../../../coordinator/kernel/queue/job-claims.ts'
 import { createQueue } from '../../../../coordinator/kernel/queue/queue.ts'
+import { createProcessRow } from '../../../../coordinator/kernel/replicas/process-row.ts'
 import { RegisteredReplicas } from '../../../../coordinator/kernel/replicas/registered-replicas.ts'
 import { StoreFault } from '../../../../coordinator/kernel/store/faults.ts'
 import { type StorePlace, storePlaceOf } from '../../../../coordinator/kernel/store/place.ts'
@@ -36,7 +37,6 @@ import {
   createStoreDatabase,
   postgresMissing,
 } from '../../../support/postgres.ts'
-import { newOwnership } from '../../../support/replicas.ts'
 import { waitUntil } from '../../../support/wait-until.ts'
 import { testKind } from '../queue/scene.ts'
 import { temporaryFolder } from './temporary.ts'
@@ -184,11 +184,11 @@ t.test('PostgreSQL', { skip: postgresMissing }, async t => {
   t.test('renews leases and is polled for changes ahead of the writes that wait', async t => {
     const store = await openPlainStore(t, await createStoreDatabase(t))
     const { ledger, revisions } = store
-    const ownership = newOwnership(ledger)
+    const self = { id: 'rep_1', name: undefined, address: undefined, version: '1.0.0' }
     const replicas = new RegisteredReplicas({
       ledger,
-      ownership,
-      self: { id: ownership.id, name: undefined, address: undefined, version: '1.0.0' },
+      row: createProcessRow({ ledger, self }),
+      self,
       logger: silent,
       runtime: { now: () => 0, nowMs: () => 0 },
     })
