@@ -18,36 +18,45 @@ export const main = async (argv: string[]): Promise<boolean> => {
   const receiver = await Receiver.open()
   const set = await ReplicaSet.start({ flags: receiver.flags })
   try {
-    const works = [
-      ...[runApprovals(set), runConversations(set), runTasks(set)],
-      await runDeliveries(set, receiver),
-      await runSchedules(set, receiver),
-    ]
-    const over = new AbortController()
-    const client = async (run: (signal: AbortSignal) => Promise<void>): Promise<void> => {
-      while (!over.signal.aborted) {
-        await run(over.signal)
-        await sleep(20)
-      }
-    }
-    const clients = works.flatMap(({ run }) => Array.from({ length: CLIENTS }, () => client(run)))
-    for (let kill = 0; kill < kills; kill++) {
-      await sleep(150 + Math.random() * 350)
-      await set.killAndRestart(kill)
-    }
-    over.abort()
-    await Promise.all(clients)
-    let holds = true
-    for (const { name, judge } of works) {
-      const { acknowledged, lost, twice } = await judge()
-      console.log(`${name}: ${acknowledged} acknowledged, ${lost} lost, ${twice} done twice`)
-      holds &&= acknowledged > 0 && lost === 0 && twice === 0
-    }
-    const { ok } = await verifyAudit(set.store.ledger)
-    console.log(`${kills} kills, audit ${ok ? 'whole' : 'broken'}`)
-    return holds && ok
+    return await proveKills(set, receiver, { kills, restMs: 20 })
   } finally {
     await set.stop()
     receiver.close()
   }
+}
+
+/** Kills coordinators that may deliver to the receiver; each client rests so long after each piece of work. */
+export const proveKills = async (
+  set: ReplicaSet,
+  receiver: Receiver,
+  { kills, restMs }: { kills: number; restMs: number },
+): Promise<boolean> => {
+  const works = [
+    ...[runApprovals(set), runConversations(set), runTasks(set)],
+    await runDeliveries(set, receiver),
+    await runSchedules(set, receiver),
+  ]
+  const over = new AbortController()
+  const client = async (run: (signal: AbortSignal) => Promise<void>): Promise<void> => {
+    while (!over.signal.aborted) {
+      await run(over.signal)
+      await sleep(restMs)
+    }
+  }
+  const clients = works.flatMap(({ run }) => Array.from({ length: CLIENTS }, () => client(run)))
+  for (let kill = 0; kill < kills; kill++) {
+    await sleep(150 + Math.random() * 350)
+    await set.killAndRestart(kill)
+  }
+  over.abort()
+  await Promise.all(clients)
+  let holds = true
+  for (const { name, judge } of works) {
+    const { acknowledged, lost, twice } = await judge()
+    console.log(`${name}: ${acknowledged} acknowledged, ${lost} lost, ${twice} done twice`)
+    holds &&= acknowledged > 0 && lost === 0 && twice === 0
+  }
+  const { ok } = await verifyAudit(set.store.ledger)
+  console.log(`${kills} kills, audit ${ok ? 'whole' : 'broken'}`)
+  return holds && ok
 }

@@ -17,6 +17,15 @@ export const main = async (argv: string[]): Promise<boolean> => {
   const options = { streams: { type: 'string', default: '256' } } as const
   const count = Number(parseArgs({ args: argv, options }).values.streams)
   const set = await ReplicaSet.start()
+  try {
+    return await proveStreams(set, count)
+  } finally {
+    await set.stop()
+  }
+}
+
+/** Kills the first coordinator while streams run; it stays dead. */
+export const proveStreams = async (set: ReplicaSet, count: number): Promise<boolean> => {
   const agent = new Agent()
   try {
     const open = (index: number) => openStream(agent, set.replica(index).url, set.keys.enterprise)
@@ -41,7 +50,6 @@ export const main = async (argv: string[]): Promise<boolean> => {
     return refused === 0 && broken === 0 && failed === 0 && slowestMs <= RETRY_MS
   } finally {
     agent.destroy()
-    await set.stop()
   }
 }
 

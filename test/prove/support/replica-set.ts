@@ -6,8 +6,14 @@ import { findFreePorts } from '../../../bin/up/ports.ts'
 import { shareSealingKey } from '../../../bin/up/sealing-key.ts'
 import { bootstrap, type DemoKeys } from '../../../coordinator/access/keys/bootstrap.ts'
 import { createToken } from '../../../coordinator/fleet/enrolment/join-tokens.ts'
+import type { PostgresAddress } from '../../../coordinator/kernel/store/postgres/connection.ts'
 import { openStore, type Store } from '../../../coordinator/kernel/store/store.ts'
-import { administer, Cluster } from '../../support/postgres.ts'
+import {
+  administer,
+  Cluster,
+  createStoreDatabase,
+  postgresMissing,
+} from '../../support/postgres.ts'
 import { Process } from '../../support/stack.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { type EchoCell, echoCell } from './echo-cell.ts'
@@ -25,6 +31,8 @@ interface ReplicaSetPlan {
   hasStandby?: boolean
   /** Settings of PostgreSQL. */
   settings?: Record<string, string>
+  /** Takes a database of the PostgreSQL that `npm test` has started for all files, if it has. */
+  isOnSharedCluster?: boolean
   /** Each coordinator reaches PostgreSQL by a network of its own, which can be cut. */
   hasNetworks?: boolean
   /** Program of a coordinator; that of this tree by default. */
@@ -43,8 +51,7 @@ export interface ReplicaProcess {
 /** Coordinators as processes on one PostgreSQL of their own, behind a forwarder in this process. */
 export class ReplicaSet {
   readonly folder: string
-  readonly cluster: Cluster
-  readonly standby: Cluster | undefined
+  readonly #database: Database
   /** The store, opened beside the coordinators. */
   readonly store: Store
   readonly keys: DemoKeys
@@ -56,10 +63,9 @@ export class ReplicaSet {
   readonly #closers: (() => unknown)[]
 
   private constructor(parts: ReplicaSetParts) {
-    const { folder, cluster, standby, store, keys, replicas, forwarder, closers } = parts
+    const { folder, database, store, keys, replicas, forwarder, closers } = parts
     this.folder = folder
-    this.cluster = cluster
-    this.standby = standby
+    this.#database = database
     this.store = store
     this.keys = keys
     this.replicas = replicas
@@ -70,17 +76,14 @@ export class ReplicaSet {
 
   /** Everything serves when this resolves. */
   static async start(plan: ReplicaSetPlan = {}): Promise<ReplicaSet> {
-    const { count = 3, settings = {}, cells = count } = plan
+    const { count = 3, cells = count } = plan
     const folder = mkdtempSync(join(tmpdir(), 'shoal-replicas-'))
     const networks = plan.hasNetworks ? planNetworks(count) : undefined
-    const all = { ...networks?.settings, ...settings }
-    const cluster = await Cluster.create(all, networks?.files)
-    if (cluster === undefined) throw new Error('PostgreSQL is not installed')
-    await administer(cluster.folder, 'create database shoal')
-    const standby = plan.hasStandby ? await Cluster.follow(cluster) : undefined
-    const host = [cluster, standby].flatMap(each => each?.folder ?? []).join()
-    const place = { host, user: 'postgres', database: 'shoal' }
-    const store = await openStore(place, { pollMilliseconds: 0 })
+    const database =
+      plan.isOnSharedCluster && !postgresMissing
+        ? await shareDatabase()
+        : await ownDatabase(plan, networks)
+    const store = await openStore(database.address, { pollMilliseconds: 0 })
     const { keys } = await bootstrap(store)
     const ports = await findFreePorts(count)
     const folders = ports.map((_, index) => join(folder, `coordinator-${index + 1}`))
@@ -88,13 +91,15 @@ export class ReplicaSet {
     const closers: (() => unknown)[] = []
     const replicas: ReplicaProcess[] = []
     for (const [index, port] of ports.entries()) {
-      const network = await networks?.open(cluster, port)
+      const network = database.cluster && (await networks?.open(database.cluster, port))
       if (network !== undefined) closers.push(() => network.close())
       const stateDir = folders[index] as string
-      replicas.push(createReplica(plan, { index, port, stateDir, host, network }))
+      replicas.push(
+        createReplica(plan, { index, port, stateDir, address: database.address, network }),
+      )
     }
     const forwarder = await startForwarder(0, ports)
-    const parts = { folder, cluster, standby, store, keys, replicas, forwarder, closers }
+    const parts = { folder, database, store, keys, replicas, forwarder, closers }
     const set = new ReplicaSet(parts)
     try {
       await set.#serve(cells)
@@ -103,6 +108,17 @@ export class ReplicaSet {
       await set.stop()
       throw error
     }
+  }
+
+  /** PostgreSQL of this set alone. */
+  get cluster(): Cluster {
+    const { cluster } = this.#database
+    if (cluster === undefined) throw new Error('these coordinators share their PostgreSQL')
+    return cluster
+  }
+
+  get standby(): Cluster | undefined {
+    return this.#database.standby
   }
 
   replica(index: number): ReplicaProcess {
@@ -132,8 +148,7 @@ export class ReplicaSet {
     await this.#forwarder.close()
     for (const close of this.#closers) await close()
     await this.store.close()
-    await this.standby?.stop()
-    await this.cluster.stop()
+    await this.#database.close()
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
   }
 
@@ -154,18 +169,56 @@ export class ReplicaSet {
   }
 }
 
-interface ReplicaSetParts
-  extends Pick<ReplicaSet, 'folder' | 'cluster' | 'standby' | 'store' | 'keys'> {
+interface ReplicaSetParts extends Pick<ReplicaSet, 'folder' | 'store' | 'keys'> {
+  database: Database
   replicas: readonly ReplicaProcess[]
   forwarder: Forwarder
   closers: (() => unknown)[]
 }
 
+/** The store of a set. */
+interface Database {
+  address: PostgresAddress
+  cluster?: Cluster
+  standby?: Cluster | undefined
+  close: () => Promise<unknown>
+}
+
+/** An empty store in the PostgreSQL that all test files share. */
+const shareDatabase = async (): Promise<Database> => {
+  let close = async (): Promise<unknown> => undefined
+  const address = await createStoreDatabase({
+    teardown: drop => {
+      close = async () => drop()
+    },
+  })
+  return { address, close: () => close() }
+}
+
+const ownDatabase = async (
+  { settings, hasStandby }: ReplicaSetPlan,
+  networks: ReturnType<typeof planNetworks> | undefined,
+): Promise<Database> => {
+  const cluster = await Cluster.create({ ...networks?.settings, ...settings }, networks?.files)
+  if (cluster === undefined) throw new Error('PostgreSQL is not installed')
+  await administer(cluster.folder, 'create database shoal')
+  const standby = hasStandby ? await Cluster.follow(cluster) : undefined
+  const host = [cluster, standby].flatMap(each => each?.folder ?? []).join()
+  const close = async (): Promise<void> => {
+    await standby?.stop()
+    await cluster.stop()
+  }
+  return { address: { host, user: 'postgres', database: 'shoal' }, cluster, standby, close }
+}
+
 const createReplica = (
   { flags = [], envOf, programOf = () => 'shoal-coordinator' }: ReplicaSetPlan,
-  { index, port, stateDir, host, network }: ReplicaPlace,
+  { index, port, stateDir, address, network }: ReplicaPlace,
 ): ReplicaProcess => {
-  const store = network ? `127.0.0.1:${network.storePort}/shoal` : `localhost/shoal?host=${host}`
+  const { database, host } = address
+  const store = network
+    ? `127.0.0.1:${network.storePort}/${database}`
+    : `localhost/${database}?host=${host}`
   const args = [
     ...['--state-dir', stateDir, '--http-port', `${port}`, '--replica-address', urlOf(port)],
     ...['--store-url', `postgres://postgres@${store}`, ...flags],
@@ -178,7 +231,7 @@ interface ReplicaPlace {
   index: number
   port: number
   stateDir: string
-  host: string
+  address: PostgresAddress
   network: Network | undefined
 }
 
