@@ -291,7 +291,6 @@ export type Operations = [
   Met<typeof import('../../coordinator/devices/swarm/operations/swarm-series.ts').default, All>,
   Met<typeof import('../../coordinator/devices/swarm/operations/swarm-show.ts').default, All>,
   Met<typeof import('../../coordinator/devices/swarm/operations/swarm-state.ts').default, All>,
-  Met<typeof import('../../coordinator/discovery/modules/operations/module.ts').default, All>,
   Met<
     typeof import('../../coordinator/discovery/entities/operations/discovery-correlate.ts').default,
     All
@@ -392,6 +391,7 @@ export type Operations = [
     typeof import('../../coordinator/discovery/entities/operations/wireless-full.ts').default,
     All
   >,
+  Met<typeof import('../../coordinator/discovery/modules/operations/module.ts').default, All>,
   Met<
     typeof import('../../coordinator/fleet/alerts/operations/alerts-acknowledge.ts').default,
     All
