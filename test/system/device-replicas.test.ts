@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { findFreePorts } from '../../bin/up/ports.ts'
-import type { Coordinator } from '../../coordinator/assembly/serve.ts'
 import { createToken } from '../../coordinator/fleet/enrolment/join-tokens.ts'
 import { SimLinkConfig } from '../../devices/links/sim/config.ts'
 import { SimLink } from '../../devices/links/sim/link.ts'
@@ -45,7 +44,7 @@ const isRover = ({ config }: { config: { name: string } }): boolean => config.na
 /** Two coordinators, and two cells that are connected to both. */
 const openFleet = async (t: Test) => {
   const flags = ['--swarm-start-delay-seconds', '6', '--swarm-skew-ms', '1000']
-  const set = await ReplicaSet.start({ count: 2, cells: 0, flags })
+  const set = await ReplicaSet.start({ count: 2, cells: 0, flags, isOnSharedCluster: true })
   t.teardown(() => set.stop())
   const uses = { uses: CELLS.length, ttlMinutes: 5 }
   const { secret: joinToken } = await createToken(set.store.ledger, uses, { actor: 'test' })
@@ -102,15 +101,53 @@ const approve = ({ call }: ApiCaller, who: Parameters<ApiCaller['call']>[0], id:
 const askApproval = (use: ReturnType<typeof createUse>, at: ApiCaller): Promise<unknown> =>
   waitUntil('the command waits for approval', async () => (await use(at)).body.request_id, 250)
 
+const FORMATIONS = '/v1/swarm/formations'
 const SUCCEEDED = { status: 200, body: { outcome: { state: 'succeeded' } } }
 
 t.setTimeout(240_000)
 
 t.test(
-  'a command passes two coordinators and is executed once',
+  'a command or formation passes two coordinators and is executed once',
   { skip: postgresMissing },
   async t => {
     const { set, a, b, findUnit, waitForDevices } = await openFleet(t)
+
+    await t.test('a formation goes on when its coordinator is killed', async t => {
+      const rovers = NAMES.filter(name => isRover({ config: { name } })).map(findUnit)
+      const input = { formation: 'grid', spacing_m: 1.6, site: 'hall' }
+      const asked = await a.call('operator', 'POST', FORMATIONS, input, newId('key'))
+      t.match(asked, { status: 202, body: { gate_id: FORMATION_GATE } })
+      const { request_id } = asked.body
+      t.equal((await approve(a, 'approver_a', request_id)).status, 200)
+      t.equal((await approve(b, 'approver_b', request_id)).status, 200)
+      const started = await a.call('operator', 'POST', FORMATIONS, input, newId('key'))
+      t.match(started, { status: 200, body: { request_id, parts: { length: 2 } } })
+      const path = `${FORMATIONS}/${started.body.formation_id}`
+      await waitUntil(
+        'both cells have accepted',
+        async () => {
+          const { parts } = (await b.call('operator', 'GET', path)).body
+          return (parts as Json[]).every(({ state }) => state === 'executing')
+        },
+        100,
+      )
+      await set.replica(0).process.end('SIGKILL')
+      const shown = await waitUntil(
+        'the formation has ended',
+        async () => {
+          const { body } = await b.call('operator', 'GET', path)
+          return body.ended_at !== null && body
+        },
+        250,
+      )
+      t.match(shown, { state: 'reached', reason: null })
+      for (const { config, executed } of rovers)
+        t.equal(executed, 1, `${config.name} has moved once`)
+      const second = await b.call('operator', 'POST', FORMATIONS, input, newId('key'))
+      t.not(second.status, 200, 'the approval is used up')
+      await set.restart(0)
+      await waitForDevices(a)
+    })
 
     await t.test('planned at one, approved at both, run at both at once', async t => {
       const use = createUse('drone-1', 'arm')
@@ -150,7 +187,7 @@ t.test(
       await set.restart(0)
       await waitForDevices(a)
       t.strictSame((await use(a)).body, done.body, 'the same call is answered again')
-      t.equal(findUnit('rover-1').executed, 1)
+      t.equal(findUnit('rover-1').executed, 2, 'once after the formation')
     })
 
     await t.test('the coordinator that has sent it is killed while it runs', async t => {
@@ -158,7 +195,7 @@ t.test(
       const requestId = await askApproval(use, b)
       t.equal((await approve(a, 'approver_a', requestId)).status, 200)
       const lost = use(a).catch(() => undefined)
-      await waitUntil('the rover moves', () => findUnit('rover-2').executed === 1)
+      await waitUntil('the rover moves', () => findUnit('rover-2').executed === 2)
       await set.replica(0).process.end('SIGKILL')
       await lost
       const path = `/v1/devices/rover-2/commands`
@@ -173,72 +210,55 @@ t.test(
       t.match(ended, { verb: 'move-to' })
       const again = await use(b)
       t.not(again.status, 202, 'it asks for no second approval')
-      t.equal(findUnit('rover-2').executed, 1)
-      await set.restart(0)
-      await waitForDevices(a)
+      t.equal(findUnit('rover-2').executed, 2, 'once after the formation')
     })
 
-    const verified = await a.call('operator', 'GET', '/v1/audit/verify')
-    t.match(verified, { body: { ok: true } })
+    t.match(await b.call('operator', 'GET', '/v1/audit/verify'), { body: { ok: true } })
   },
 )
 
-const FORMATIONS = '/v1/swarm/formations'
-
-t.test('a formation goes on when its coordinator is killed', { skip: postgresMissing }, async t => {
-  const { set, a, b, findUnit } = await openFleet(t)
-  const input = { formation: 'grid', spacing_m: 1.6, site: 'hall' }
-  const asked = await a.call('operator', 'POST', FORMATIONS, input, newId('key'))
-  t.match(asked, { status: 202, body: { gate_id: FORMATION_GATE } })
-  const { request_id } = asked.body
-  t.equal((await approve(a, 'approver_a', request_id)).status, 200)
-  t.equal((await approve(b, 'approver_b', request_id)).status, 200)
-  const started = await a.call('operator', 'POST', FORMATIONS, input, newId('key'))
-  t.match(started, { status: 200, body: { request_id, parts: { length: 2 } } })
-  const path = `${FORMATIONS}/${started.body.formation_id}`
-  await waitUntil(
-    'both cells have accepted',
-    async () => {
-      const { parts } = (await b.call('operator', 'GET', path)).body
-      return (parts as Json[]).every(({ state }) => state === 'executing')
-    },
-    100,
-  )
-  await set.replica(0).process.end('SIGKILL')
-  const shown = await waitUntil(
-    'the formation has ended',
-    async () => {
-      const { body } = await b.call('operator', 'GET', path)
-      return body.ended_at !== null && body
-    },
-    250,
-  )
-  t.match(shown, { state: 'reached', reason: null })
-  for (const name of NAMES.filter(name => isRover({ config: { name } })))
-    t.equal(findUnit(name).executed, 1, `${name} has moved once`)
-  const second = await b.call('operator', 'POST', FORMATIONS, input, newId('key'))
-  t.not(second.status, 200, 'the approval is used up')
-  t.match(await b.call('operator', 'GET', '/v1/audit/verify'), { body: { ok: true } })
+t.test('two coordinators of which cells find only one', { skip: postgresMissing }, async t => {
+  const { startWith, keys, joinToken } = await startCoordinators(t, 0)
+  const swarm = { start_delay_seconds: 5, skew_ms: 1000 }
+  const [port = 0] = await findFreePorts(1)
+  // cells reach the first one by the address that they are configured with, the second by its own
+  const { url } = await startWith({ swarm })
+  const address = `http://127.0.0.1:${port}`
+  await startWith({ swarm, http: { port, drain_seconds: 0 }, replica: { address } })
+  const [a, b] = [createApiCaller(url, keys), createApiCaller(address, keys)]
+  const places = { url, address, joinToken }
+  await t.test('a cell that only one of them can reach', t => testLoneCell(t, { a, b }, places))
+  await t.test('a formation of cells at different ones', t => testParted(t, { a, b }, places))
 })
 
-t.test('a cell that only one of two coordinators can reach', { skip: postgresMissing }, async t => {
-  const { coordinators, keys, joinToken } = await startCoordinators(t, 2)
-  const [a, b] = coordinators.map(({ url }) => createApiCaller(url, keys)) as [ApiCaller, ApiCaller]
-  const [, { url }] = coordinators as [Coordinator, Coordinator]
+interface Two {
+  a: ApiCaller
+  b: ApiCaller
+}
+
+interface Places {
+  /** Address of the first coordinator, which it announces to no cell. */
+  url: string
+  /** Address of the second one. */
+  address: string
+  joinToken: string
+}
+
+const testLoneCell = async (t: Test, { a, b }: Two, { address, joinToken }: Places) => {
   const clock = { cellId: 'cell_sim', now: Date.now, nowMs: () => performance.now() }
-  const devices = [{ name: 'rover-1', profile: 'sim-rover' }]
+  const devices = [{ name: 'rover-9', profile: 'sim-rover' }]
   const sim = new SimLink(SimLinkConfig.parse({ kind: 'sim', tick_ms: 20, devices }), clock)
   const stateDir = await temporaryFolder(t)
-  t.teardown(startDeviceCell({ links: [sim] }, { stateDir, url, joinToken }))
+  t.teardown(startDeviceCell({ links: [sim] }, { stateDir, url: address, joinToken }))
   const [rover] = sim.world.units
-  await waitForPlan(b, 'rover-1')
+  await waitForPlan(b, 'rover-9')
   await waitUntil('the other one lists the device', async () => {
     const { body } = await a.call('operator', 'GET', '/a2a/devices')
     return (body.devices as Json[])[0]?.available === true
   })
 
   await t.test('is commanded there alone, with the approval of the other', async t => {
-    const use = createUse('rover-1', 'move-to', { x_m: 1, y_m: 0, speed_m_s: 1 })
+    const use = createUse('rover-9', 'move-to', { x_m: 1, y_m: 0, speed_m_s: 1 })
     const message = /is not connected to this coordinator/
     const unreachable = { status: 503, body: { error: { code: 'cell_unavailable', message } } }
     t.match(await use(a), unreachable)
@@ -253,37 +273,29 @@ t.test('a cell that only one of two coordinators can reach', { skip: postgresMis
   })
 
   await t.test('is stopped, held and released through the other', async t => {
-    const move = createUse('rover-1', 'move-to', { x_m: 200, y_m: 0, speed_m_s: 0.3 })
+    const move = createUse('rover-9', 'move-to', { x_m: 200, y_m: 0, speed_m_s: 0.3 })
     const moving = move(b)
     await waitUntil('the rover moves', () => rover?.isAtRest() === false)
-    const stop = { device: 'rover-1', reason: 'smoke' }
+    const stop = { device: 'rover-9', reason: 'smoke' }
     const engaged = await a.call('operator', 'POST', '/v1/estop', stop)
     t.match(engaged, { status: 200, body: { is_stored: true } })
     await waitUntil('the rover rests', () => rover?.isAtRest())
     t.match(await moving, { body: { outcome: { state: 'unknown', reason: 'estopped' } } })
     const slow = { x_m: 2, y_m: 0, speed_m_s: 0.3 }
-    const refused = await createUse('rover-1', 'move-to', slow)(b)
+    const refused = await createUse('rover-9', 'move-to', slow)(b)
     t.match(refused, { status: 409, body: { error: { message: /smoke/ } } })
     const { estop_id } = engaged.body
     const release = { estop_id, reason: 'no smoke' }
     t.equal((await a.call('operator', 'POST', '/v1/estop/release', release)).status, 200)
     await waitUntil('the cell has released it', async () => {
-      const { status } = await createUse('rover-1', 'move-to', slow)(b)
+      const { status } = await createUse('rover-9', 'move-to', slow)(b)
       return status === 200
     })
     t.ok(rover?.isAtRest())
   })
-})
+}
 
-t.test('a formation of cells at different coordinators', { skip: postgresMissing }, async t => {
-  const { startWith, keys, joinToken } = await startCoordinators(t, 0)
-  const swarm = { start_delay_seconds: 5, skew_ms: 1000 }
-  const [port = 0] = await findFreePorts(1)
-  // cells reach the first one by the address that they are configured with, the second by its own
-  const { url } = await startWith({ swarm })
-  const address = `http://127.0.0.1:${port}`
-  await startWith({ swarm, http: { port, drain_seconds: 0 }, replica: { address } })
-  const [a, b] = [createApiCaller(url, keys), createApiCaller(address, keys)]
+const testParted = async (t: Test, { a, b }: Two, { url, joinToken }: Places) => {
   const network = await TcpProxy.open(t, { port: Number(new URL(url).port), host: '127.0.0.1' })
   const sims = await Promise.all(
     [url, `http://127.0.0.1:${network.port}`].map(async (first, index) => {
@@ -323,4 +335,4 @@ t.test('a formation of cells at different coordinators', { skip: postgresMissing
   )
   t.match(shown, { state: 'aborted', reason: 'x' })
   t.match((await b.call('operator', 'GET', path)).body, { state: 'aborted' })
-})
+}
