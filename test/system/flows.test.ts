@@ -5,7 +5,7 @@ import { postgresMissing } from '../support/postgres.ts'
 
 /** The full size of these tests is `npm run prove -- flows`. */
 t.test('a killed coordinator neither repeats nor loses a step of a flow', async t => {
-  const { faults, acknowledged, runs, effects } = await killInFlows(2)
+  const { faults, acknowledged, runs, effects } = await killInFlows(1)
   t.strictSame(faults, [])
   t.ok(acknowledged > 0)
   t.ok(runs >= acknowledged)
@@ -16,7 +16,12 @@ t.test(
   'nor does one whose runs another coordinator takes over, killed or only paused',
   { skip: postgresMissing },
   async t => {
-    const { faults, acknowledged, runs, lostClaims } = await takeOverFlows({ kills: 1, pauses: 1 })
+    const { faults, acknowledged, runs, lostClaims } = await takeOverFlows({
+      kills: 1,
+      pauses: 1,
+      clients: 2,
+      everyMs: 800,
+    })
     t.strictSame(faults, [])
     t.ok(lostClaims > 0)
     t.ok(acknowledged > 0)

@@ -9,8 +9,6 @@ import { type FlowVerdict, judgeFlows } from '../../support/judge-flows.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { ReplicaSet } from './replica-set.ts'
 
-const CLIENTS = 4
-const EVERY_MS = 600
 /** Longer than the lease of a job, so that the other coordinator takes its runs. */
 const PAUSE_MS = 13_000
 
@@ -37,20 +35,29 @@ interface FlowTakeovers extends FlowVerdict {
 export const takeOverFlows = async (plan: {
   kills: number
   pauses: number
+  /** Clients, each of which starts a run and rests so long. */
+  clients?: number
+  everyMs?: number
 }): Promise<FlowTakeovers> => {
+  const { kills, pauses, clients: count = 4, everyMs = 600 } = plan
   const folder = mkdtempSync(join(tmpdir(), 'shoal-flow-takeovers-'))
   const config = join(folder, 'coordinator.yaml')
   writeFileSync(config, stringify({ flows: FLOWS, tiers }))
-  const set = await ReplicaSet.start({ count: 2, cells: 0, flags: ['--config', config] })
+  const set = await ReplicaSet.start({
+    count: 2,
+    cells: 0,
+    flags: ['--config', config],
+    isOnSharedCluster: true,
+  })
   try {
     const acknowledged = new Set<string>()
     const over = new AbortController()
-    const load = { signal: over.signal, everyMs: EVERY_MS }
-    const clients = Array.from({ length: CLIENTS }, (_, at) =>
+    const load = { signal: over.signal, everyMs }
+    const clients = Array.from({ length: count }, (_, at) =>
       startRuns(() => set.replica(at).url, set.keys.operator, acknowledged, load),
     )
     let callsAtWork = 0
-    const faults = [...spread(plan)]
+    const faults = [...spread({ kills, pauses })]
     for (const [turn, fault] of faults.entries()) {
       await waitUntil(
         'both coordinators run flows',
@@ -65,7 +72,7 @@ export const takeOverFlows = async (plan: {
     await Promise.all(clients)
     await waitForEnds(set.store)
     const verdict = await judgeFlows(set.store, acknowledged)
-    return { ...plan, callsAtWork, acknowledged: acknowledged.size, ...verdict }
+    return { kills, pauses, callsAtWork, acknowledged: acknowledged.size, ...verdict }
   } finally {
     await set.stop()
     rmSync(folder, { recursive: true, force: true })
