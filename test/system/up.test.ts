@@ -98,6 +98,24 @@ const runCurlLine = async ({ said }: Launcher) => {
   return JSON.parse(stdout)
 }
 
+/** Joins as another machine does, by the line on the screen of a start with `--lan`. */
+const joinByLine = async (t: Test, launcher: Launcher, { base_url, ca_file, keys }: Ready) => {
+  await launcher.waitForOutput(/Ctrl-C stops everything/)
+  t.match(base_url, /^https:\/\/127\.0\.0\.2:\d+$/)
+  t.match((await runCurlLine(launcher)).choices[0].message.content, /\w+ \w+/)
+
+  const line = launcher.said.split('\n').find(text => text.startsWith('shoald join ')) ?? 'false'
+  t.match(line, `shoald join ${base_url} --token shl_join_`)
+  const state = join(launcher.folder, 'joined')
+  const env = { PATH: `${join(root, 'bin')}:${process.env.PATH}`, NODE_EXTRA_CA_CERTS: ca_file }
+  const words = ['--norc', '-c', `${line} --state-dir ${state}`]
+  const { stdout } = await run('bash', words, { env })
+  t.match(stdout, "The coordinator's certificate authority is pinned")
+  const list = ['--norc', '-c', `shoal --url ${base_url} --key ${keys.operator} cells list`]
+  const cells = (await run('bash', list, { env })).stdout.match(/cell_\w+/g) ?? []
+  t.equal(cells.length, 3, 'the two of before, and the new one')
+}
+
 const FREE_PORTS = ['--port', '0', '--mqtt-port', '0']
 
 t.test('npm start', async t => {
@@ -170,12 +188,15 @@ t.test('npm start', async t => {
     const identity = () => readFileSync(join(folder, 'state', 'cell-1', 'identity.json'), 'utf8')
     const { cell_id } = JSON.parse(identity())
     writeFileSync(keysFile, JSON.stringify({ ...first.keys, pro: 'lost' }))
-    const again = start(t, folder, ...FREE_PORTS)
+    const again = start(t, folder, ...FREE_PORTS, '--lan', '--address', '127.0.0.2')
     const ready = await again.waitForReady()
     t.match(again.said, /^new keys for pro: /m, 'a key that was lost is replaced by a new one')
     t.strictSame({ ...ready.keys, pro: '' }, { ...first.keys, pro: '' })
     t.strictSame(JSON.parse(readFileSync(keysFile, 'utf8')), ready.keys)
     t.equal(JSON.parse(identity()).cell_id, cell_id)
+    await t.test('which serves with TLS for --lan, and its line makes another machine a cell', t =>
+      joinByLine(t, again, ready),
+    )
     again.child.kill('SIGKILL')
     await again.waitForExit()
     await waitForAllGone(ready)
@@ -288,23 +309,4 @@ t.test('a program started by an older Node ends with it', async t => {
   child.disconnect()
   const [code, signal] = await once(child, 'exit')
   t.strictSame([code, signal], [0, null])
-})
-
-t.test('npm start -- --lan serves with TLS, and its line makes another machine a cell', async t => {
-  const folder = newFolder(t)
-  const launcher = start(t, folder, ...FREE_PORTS, '--lan', '--address', '127.0.0.2')
-  const { base_url, ca_file, keys } = await launcher.waitForReady()
-  await launcher.waitForOutput(/Ctrl-C stops everything/)
-  t.match(base_url, /^https:\/\/127\.0\.0\.2:\d+$/)
-  t.match((await runCurlLine(launcher)).choices[0].message.content, /\w+ \w+/)
-
-  const line = launcher.said.split('\n').find(text => text.startsWith('shoald join ')) ?? 'false'
-  t.match(line, `shoald join ${base_url} --token shl_join_`)
-  const state = join(folder, 'joined')
-  const env = { PATH: `${join(root, 'bin')}:${process.env.PATH}`, NODE_EXTRA_CA_CERTS: ca_file }
-  const words = ['--norc', '-c', `${line} --state-dir ${state}`]
-  const { stdout } = await run('bash', words, { env })
-  t.match(stdout, "The coordinator's certificate authority is pinned")
-  const list = ['--norc', '-c', `shoal --url ${base_url} --key ${keys.operator} cells list`]
-  t.equal((await run('bash', list, { env })).stdout.match(/cell_\w+/g)?.length, 2)
 })
