@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { Formation } from '../../../devices/swarm/formation.ts'
 import { FORMATION_VERB, FormationParams, SiteOrigin } from '../../../shared/wire/formation.ts'
 import { FORMATION_GATE } from '../../../shared/wire/plan-part.ts'
+import { figure } from '../../kernel/declaration/unknown-fields.ts'
 import { AnchorInput } from './config.ts'
 import type { PlannedSwarm } from './plan-swarm.ts'
 
@@ -19,8 +20,8 @@ export const FormationPlan = z.object({
   origin: SiteOrigin.exactOptional(),
   required_m: z.number(),
   /** Least planned distance of two units, and with errors at their worst; null for one unit. */
-  clearance_m: z.number().nullable(),
-  clearance_with_errors_m: z.number().nullable(),
+  clearance_m: figure(z.number().nullable(), 'fewer than two vehicles move'),
+  clearance_with_errors_m: figure(z.number().nullable(), 'fewer than two vehicles move'),
   duration_s: z.number(),
   units: z
     .array(

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ZONES } from '../../../discovery/modules/environment/energy-price.ts'
 
 /** Figures for business skills that are measured nowhere; see docs/business.md. */
 export const BusinessConfig = z.strictObject({
@@ -7,8 +8,12 @@ export const BusinessConfig = z.strictObject({
     .min(0)
     .max(100)
     .optional()
+    .describe('Price of electricity with taxes and fees; it goes before energy_price_zone.'),
+  energy_price_zone: z
+    .enum(ZONES)
+    .optional()
     .describe(
-      'Price of electricity with taxes and fees; without it the last result of energy-price.',
+      'Bidding zone whose day-ahead price, net of taxes and fees, is read when costs are analysed.',
     ),
 })
 export type BusinessConfig = z.output<typeof BusinessConfig>

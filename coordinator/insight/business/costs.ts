@@ -51,17 +51,20 @@ export const analyseCosts = (all: readonly Cost[], today: string, used: Consumpt
   const direct = Map.groupBy(rates, ({ cost }) => cost.tenant_id)
   const shared = sumCents(direct.get(undefined)) + energyCents
   const total = sumCents(rates) + energyCents
+  // without a record or measured energy, nothing is known of the costs
+  const hasCosts = all.length > 0 || energyCents > 0
   const tenants = new Set([
     ...used.tokensByTenant.keys(),
     ...[...direct.keys()].filter(tenant => tenant !== undefined),
   ])
   return {
-    total_eur: toEuros(total),
-    shared_eur: toEuros(shared),
+    total_eur: hasCosts ? toEuros(total) : null,
+    shared_eur: hasCosts ? toEuros(shared) : null,
     energy_eur:
       used.energyKwh === null || used.priceEurPerKwh === null ? null : toEuros(energyCents),
     tokens,
-    cost_per_1000_tokens_eur: tokens === 0 ? null : roundTo(total / 100 / (tokens / 1000), 4),
+    cost_per_1000_tokens_eur:
+      tokens === 0 || !hasCosts ? null : roundTo(total / 100 / (tokens / 1000), 4),
     categories: [...categories]
       .map(([category, cents]) => ({ category, cost_eur: toEuros(cents) }))
       .sort((a, b) => b.cost_eur - a.cost_eur),
@@ -72,9 +75,9 @@ export const analyseCosts = (all: readonly Cost[], today: string, used: Consumpt
       return {
         tenant_id: tenant,
         tokens: ownTokens,
-        direct_eur: toEuros(ownCents),
-        shared_eur: toEuros(sharedCents),
-        cost_eur: toEuros(ownCents + sharedCents),
+        direct_eur: hasCosts ? toEuros(ownCents) : null,
+        shared_eur: hasCosts ? toEuros(sharedCents) : null,
+        cost_eur: hasCosts ? toEuros(ownCents + sharedCents) : null,
       }
     }),
   }

@@ -29,13 +29,11 @@ export interface EnergyPrice {
   takenAt?: number
 }
 
-/** Part of a result of the module energy-price. */
-const PriceRow = z.object({
-  data: z.object({ stats: z.object({ mean_eur_mwh: z.number() }).nullable() }),
-})
+/** Part of the data of energy-price. */
+const PriceData = z.object({ stats: z.object({ mean_eur_mwh: z.number() }).nullable() })
 
-/** Mean price of the last result of energy-price, net of taxes and grid fees. */
-export const priceOfResult = (row: unknown): number | undefined => {
-  const mean = PriceRow.safeParse(row).data?.data.stats?.mean_eur_mwh
+/** Mean price of a result of energy-price, net of taxes and grid fees. */
+export const priceOfData = (data: unknown): number | undefined => {
+  const mean = PriceData.safeParse(data).data?.stats?.mean_eur_mwh
   return mean === undefined ? undefined : mean / 1000
 }

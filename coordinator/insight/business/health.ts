@@ -1,4 +1,4 @@
-import { addDays, daysBetween } from './months.ts'
+import { addDays } from './months.ts'
 import { listStandings, type Subscription } from './revenue.ts'
 
 /** Requests of a tenant in 30 days. */
@@ -28,9 +28,13 @@ const MIN_REQUESTS = 20
 const SOON_DAYS = 30
 const CHANGE_DAYS = 90
 
-/** Score of a tenant: 100 less the points of every reason, at least 0. */
+/**
+ * Score of a tenant: 100 less the points of every reason, at least 0. A tenant without usage has no
+ * score: its subscription alone does not show that the service works for it.
+ */
 export const scoreHealth = (facts: HealthFacts) => {
   const reasons = [...listSubscriptionReasons(facts), ...listUsageReasons(facts)]
+  if (!hasUsage(facts)) return { score: null, level: null, reasons }
   const score = Math.max(
     0,
     reasons.reduce((left, { points }) => left - points, 100),
@@ -39,6 +43,9 @@ export const scoreHealth = (facts: HealthFacts) => {
 }
 
 export const HEALTH_LEVELS = ['healthy', 'watch', 'at_risk'] as const
+
+const hasUsage = ({ usage }: HealthFacts): boolean =>
+  usage !== undefined && [usage.recent, usage.before].some(({ ok, failed }) => ok + failed > 0)
 
 const levelOf = (score: number): (typeof HEALTH_LEVELS)[number] => {
   if (score >= 80) return 'healthy'
@@ -72,15 +79,12 @@ const listSubscriptionReasons = ({
   return reasons
 }
 
-const listUsageReasons = ({ usage, subscriptions, today }: HealthFacts): HealthReason[] => {
+const listUsageReasons = ({ usage }: HealthFacts): HealthReason[] => {
   if (usage === undefined) return []
   const { recent, before } = usage
   const [requests, earlier] = [recent.ok + recent.failed, before.ok + before.failed]
-  const isNew = subscriptions.every(({ started_on }) => daysBetween(started_on, today) < SOON_DAYS)
-  if (requests === 0)
-    return subscriptions.length > 0 && isNew
-      ? []
-      : [{ code: 'unused', points: 30, message: 'no requests in the last 30 days' }]
+  if (earlier > 0 && requests === 0)
+    return [{ code: 'unused', points: 30, message: 'no requests in the last 30 days' }]
   return [...listErrorReasons(recent), ...listTrendReasons(requests, earlier)]
 }
 

@@ -1,31 +1,46 @@
-import type { ModuleResults } from '../../discovery/modules/module-results.ts'
+import type { Logger } from 'pino'
+import energyPrice from '../../../discovery/modules/environment/energy-price.ts'
+import type { Lookups } from '../../discovery/modules/lookups.ts'
 import type { BusinessConfig } from './business-config.ts'
-import { type EnergyPrice, priceOfResult } from './energy.ts'
+import { type EnergyPrice, priceOfData } from './energy.ts'
 
 export interface BusinessViews {
-  /** Price of electricity; undefined where neither the configuration nor a result has one. */
-  energyPrice: () => Promise<EnergyPrice | undefined>
+  /** Price of electricity; undefined where neither the configuration nor its zone has one. */
+  energyPrice: (signal: AbortSignal) => Promise<EnergyPrice | undefined>
 }
 
 interface BusinessParts {
   config: { business: BusinessConfig }
-  views: { moduleResults: Pick<ModuleResults, 'readLast'> }
+  logger: Pick<Logger, 'warn'>
+  views: { lookups: Pick<Lookups, 'run'> }
 }
 
 /** Facts that business skills need beside records, usage and series. */
 export const openBusiness = ({
   config: { business },
-  views: { moduleResults },
-}: BusinessParts): { views: BusinessViews } => ({
-  views: {
-    energyPrice: async () => {
-      const configured = business.energy_price_eur_per_kwh
-      if (configured !== undefined) return { eurPerKwh: configured, source: 'configuration' }
-      const [last] = await moduleResults.readLast('energy-price', undefined)
-      const eurPerKwh = priceOfResult(last?.rows[0])
-      return eurPerKwh === undefined || last === undefined
-        ? undefined
-        : { eurPerKwh, source: 'energy-price', takenAt: last.takenAt }
+  logger,
+  views: { lookups },
+}: BusinessParts): { views: BusinessViews } => {
+  const { energy_price_eur_per_kwh: configured, energy_price_zone: zone } = business
+  // the zone is the operator's: what others look up elsewhere changes no costs
+  const readZone = async (signal: AbortSignal): Promise<EnergyPrice | undefined> => {
+    if (zone === undefined) return undefined
+    try {
+      const module = { ...energyPrice, domain: 'environment' } as const
+      const { data, takenAt } = await lookups.run(module, energyPrice.input.parse({ zone }), signal)
+      const eurPerKwh = priceOfData(data)
+      return eurPerKwh === undefined ? undefined : { eurPerKwh, source: 'energy-price', takenAt }
+    } catch (error) {
+      logger.warn({ err: error, zone }, 'the price of electricity is unknown')
+      return undefined
+    }
+  }
+  return {
+    views: {
+      energyPrice: async signal =>
+        configured === undefined
+          ? readZone(signal)
+          : { eurPerKwh: configured, source: 'configuration' },
     },
-  },
-})
+  }
+}

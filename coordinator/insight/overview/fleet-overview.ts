@@ -5,6 +5,7 @@ import { isPresent } from '../../fleet/cells/presence.ts'
 import { gpuVram } from '../../fleet/cells/vram.ts'
 import type { ModelViews } from '../../fleet/models/open.ts'
 import { DataState, dataState } from '../../kernel/declaration/data-state.ts'
+import { figure } from '../../kernel/declaration/unknown-fields.ts'
 import type { QueueViews } from '../../kernel/queue/open.ts'
 
 /** The fleet at one instant. */
@@ -13,10 +14,10 @@ export const FleetOverview = z.object({
   degraded: z.boolean().describe('True after more than half of the fleet was lost at once.'),
   cells: z.int().describe('Cells that were announced to this coordinator.'),
   active_cells: z.int().describe('Cells that are up: ready, degraded or draining.'),
-  composite_percent: z.number().nullable(),
-  gpu_percent: z.number().nullable(),
-  vram_percent: z.number().nullable(),
-  slots_busy_percent: z.number().nullable(),
+  composite_percent: figure(z.number().nullable(), 'no cell that is up reports its load'),
+  gpu_percent: figure(z.number().nullable(), 'no cell that is up reports the load of a GPU'),
+  vram_percent: figure(z.number().nullable(), 'no cell that is up reports the memory of a GPU'),
+  slots_busy_percent: figure(z.number().nullable(), 'no cell that is up has slots'),
   items_per_hour: z.int().describe('Inference requests completed within the last hour.'),
   models_served: z.int(),
   models_missing: z.array(z.string()).describe('Models of the catalogue that no cell serves.'),
@@ -51,7 +52,7 @@ export const overviewOf = ({
 export const VramAlert = z.object({
   cell_id: z.string(),
   gpu_index: z.int(),
-  used_percent: z.number().nullable(),
+  used_percent: figure(z.number().nullable(), 'the cell does not report the memory of this GPU'),
   level: z.enum(['warn', 'critical']),
 })
 

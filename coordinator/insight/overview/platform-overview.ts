@@ -6,6 +6,7 @@ import { RampUpView, rampUpViewOf } from '../../fleet/rampup/ramp-up-view.ts'
 import type { Context } from '../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../kernel/declaration/data-state.ts'
 import { scopeOf } from '../../kernel/declaration/tenant-scope.ts'
+import { figure } from '../../kernel/declaration/unknown-fields.ts'
 import { computePercent } from '../reports/service-metrics.ts'
 import type { ServiceViews } from '../services/open.ts'
 import { SERVICE_IDS } from '../services/services.ts'
@@ -21,7 +22,10 @@ export const FlowCounts = z.object({
 export const SynergyHealth = z.object({
   executed: z.int().describe('Runs that carried out all their steps.'),
   total: z.int().describe('Runs that were started.'),
-  health_percent: z.number().nullable().describe('Executed over total; null before the first run.'),
+  health_percent: figure(
+    z.number().nullable().describe('Executed over total; null before the first run.'),
+    'no step of a synergy has run yet',
+  ),
 })
 
 export const SynergyCounts = SynergyHealth.extend({

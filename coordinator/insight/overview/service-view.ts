@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
+import { figure } from '../../kernel/declaration/unknown-fields.ts'
 import type { Period } from '../reports/period.ts'
 import { metricsOf, NO_USAGE, type UsageSums } from '../reports/service-metrics.ts'
 
@@ -22,17 +23,17 @@ export const ServiceView = z.object({
   requests_failed: z.int(),
   requests_refused: z.int(),
   requests_unavailable: z.int(),
-  error_percent: z.number().nullable(),
+  error_percent: figure(z.number().nullable(), 'no request ended in the period'),
   retries: z.int(),
   prompt_tokens: z.int(),
   completion_tokens: z.int(),
-  cached_percent: z.number().nullable(),
-  tokens_per_second: z.number().nullable(),
-  mean_duration_ms: z.number().nullable(),
+  cached_percent: figure(z.number().nullable(), 'no prompt tokens were counted in the period'),
+  tokens_per_second: figure(z.number().nullable(), 'no completion was timed in the period'),
+  mean_duration_ms: figure(z.number().nullable(), 'no request ended in the period'),
   streams: z.int(),
-  ttft_mean_ms: z.number().nullable(),
-  ttft_p50_ms: z.number().nullable(),
-  ttft_p95_ms: z.number().nullable(),
+  ttft_mean_ms: figure(z.number().nullable(), 'no streamed answer was timed in the period'),
+  ttft_p50_ms: figure(z.number().nullable(), 'no streamed answer was timed in the period'),
+  ttft_p95_ms: figure(z.number().nullable(), 'no streamed answer was timed in the period'),
 })
 
 export const serviceViewOf = (sums: UsageSums = NO_USAGE): z.input<typeof ServiceView> => {

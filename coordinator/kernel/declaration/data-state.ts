@@ -1,10 +1,11 @@
 import * as z from 'zod'
 
 /**
- * `empty` when there was no data to answer from, `example` when records of the shipped example
- * organisation were used; answers never contain invented metrics.
+ * `live` when each figure of the answer was measured or read; `partial` when `unknown` names figures
+ * that were not; `empty` when there was no data to answer from; `example` when records of the shipped
+ * example organisation were used. Answers never contain invented figures.
  */
-export const DataState = z.enum(['live', 'empty', 'example'])
+export const DataState = z.enum(['live', 'partial', 'empty', 'example'])
 export type DataState = z.infer<typeof DataState>
 
 export const dataState = (things: number, isExample = false): DataState => {

@@ -1,7 +1,10 @@
 import * as z from 'zod'
 import type { Context } from './context.ts'
+import { DataState } from './data-state.ts'
 import type { Declaration, SkillFacts } from './declaration.ts'
 import { type Behaviour, defineOperation, type Operation } from './operation.ts'
+import { PendingResult } from './pending-result.ts'
+import { listUnknown, UnknownField } from './unknown-fields.ts'
 
 /** An operation that is on the agent card, at `POST /v1/skills/{id}`. */
 export type Skill<Needs = never> = Operation<Needs> & SkillFacts
@@ -26,32 +29,49 @@ type SkillSpec<I extends z.ZodObject, O extends z.ZodType, P, Plan, Run, Rule, R
 const ToLoad = z.string().nullable().describe('How to load data while there is none; else null.')
 
 type Answering = (...parts: unknown[]) => object | Promise<object>
+type AnySkillSpec = SkillSpec<z.ZodObject, z.ZodType, unknown, never, never, never, never>
 
-/** Adds `to_load` to the answers of a skill that declares it. */
-const withToLoad = <
-  S extends SkillSpec<z.ZodObject, z.ZodType, unknown, never, never, never, never>,
->(
-  spec: S,
-): S => {
+/**
+ * Adds to a skill's output what every answer states of its evidence: `data_state`, the figures that
+ * are `unknown`, and `to_load` where the skill declares it.
+ */
+const withEvidence = <S extends AnySkillSpec>(spec: S): S => {
   const { id, toLoad, output, run, show } = spec
-  if (toLoad === undefined) return spec
-  if (!(output instanceof z.ZodObject))
-    throw new TypeError(`${id}: toLoad needs fields to be beside`)
-  const extend = (answer: object): object => {
-    // an answer without it is a pending approval
-    if (!('data_state' in answer)) return answer
-    return { ...answer, to_load: answer.data_state === 'empty' ? toLoad : null }
-  }
+  if (!(output instanceof z.ZodObject)) throw new TypeError(`${id}: its output must have fields`)
+  const extend = (answer: object): object =>
+    answer instanceof PendingResult ? answer : stateEvidence(output, answer, toLoad)
   const wrap =
     (answer: Answering): Answering =>
     async (...parts) =>
       extend(await answer(...parts))
   return {
     ...spec,
-    output: output.extend({ to_load: ToLoad }),
+    output: output.extend({
+      ...(!('data_state' in output.shape) && { data_state: DataState }),
+      unknown: z.array(UnknownField),
+      ...(toLoad !== undefined && { to_load: ToLoad }),
+    }),
     ...(run !== undefined && { run: wrap(run as Answering) }),
     ...(show !== undefined && { show: (plan: unknown) => extend((show as Answering)(plan)) }),
   }
+}
+
+const stateEvidence = (output: z.ZodObject, answer: Evidence, toLoad?: string): object => {
+  const unknown = [...(answer.unknown ?? []), ...listUnknown(output, answer)]
+  const state = answer.data_state ?? 'live'
+  return {
+    ...answer,
+    data_state: state === 'live' && unknown.length > 0 ? 'partial' : state,
+    unknown,
+    ...(toLoad !== undefined && { to_load: state === 'empty' ? toLoad : null }),
+  }
+}
+
+/** What a skill itself states of its evidence. */
+interface Evidence {
+  data_state?: DataState
+  /** Fields of which only the call can tell why they are unknown. */
+  unknown?: readonly UnknownField[]
 }
 
 export const defineSkill = <
@@ -66,7 +86,7 @@ export const defineSkill = <
   spec: SkillSpec<I, O, P, Plan, Run, Rule, Recall>,
 ): Skill<Plan & Run & Rule & Recall> => {
   const operation = defineOperation<I, O, P, Plan, Run, Rule, Recall>({
-    ...(withToLoad(spec as never) as typeof spec),
+    ...(withEvidence(spec as never) as typeof spec),
     method: 'POST',
     path: `/v1/skills/${spec.id}`,
     cli: { group: 'skills', verb: `run ${spec.id}` },

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import type { StartedFormation } from '../formation.table.ts'
 import type { SwarmViews } from '../open.ts'
 import { countState, MAX_IN_SERIES } from './formation-series.ts'
@@ -15,7 +16,7 @@ const Totals = z.object({
   aborted: z.int(),
   failed: z.int(),
   /** Share of those that have ended; null before the first end. */
-  reached_percent: z.number().nullable(),
+  reached_percent: figure(z.number().nullable(), 'no formation has ended in the period'),
 })
 
 export default defineSkill({
@@ -34,8 +35,14 @@ export default defineSkill({
     totals: Totals,
     by_formation: z.array(Totals.extend({ formation: z.string() })),
     /** Mean and largest distance of units from their slots; null without a measurement. */
-    mean_error_m: z.number().nullable(),
-    largest_error_m: z.number().nullable(),
+    mean_error_m: figure(
+      z.number().nullable(),
+      'no position was measured at the end of a formation',
+    ),
+    largest_error_m: figure(
+      z.number().nullable(),
+      'no position was measured at the end of a formation',
+    ),
     /** Reasons of ends other than by the plan, most frequent first. */
     reasons: z.array(z.object({ reason: z.string(), count: z.int() })),
   }),

@@ -4,6 +4,7 @@ import { ShoalError } from '../../../../shared/errors.ts'
 import { UpstreamSource, UpstreamWarning } from '../../../../shared/wire/findings.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
+import type { UnknownField } from '../../../kernel/declaration/unknown-fields.ts'
 import type { DiscoveryViews } from '../../entities/open.ts'
 import type { CellResult, LookupResult } from '../module-result.ts'
 
@@ -43,6 +44,7 @@ export const toScanAnswer = (results: readonly CellResult[]): object => {
   )
   return {
     data_state: dataState(findings.length),
+    unknown: results.filter(({ available }) => !available).map(listUnavailable),
     findings,
     cells: results.map(result => ({
       cell_id: result.cellId,
@@ -54,6 +56,12 @@ export const toScanAnswer = (results: readonly CellResult[]): object => {
     })),
   }
 }
+
+/** A cell that cannot run the module says nothing of what is around it. */
+const listUnavailable = ({ cellId, reason }: CellResult): UnknownField => ({
+  field: 'findings',
+  reason: `cell ${cellId}: ${reason ?? 'the module is not available'}`,
+})
 
 export const toLookupAnswer = ({ data, sources, warnings }: LookupResult): object => ({
   data_state: isEmpty(data) ? 'empty' : 'live',

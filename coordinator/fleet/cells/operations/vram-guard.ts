@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import type { Cell } from '../cell.ts'
 import type { FleetViews } from '../open.ts'
 import { isPresent } from '../presence.ts'
@@ -18,9 +19,9 @@ const Level = z.enum(['ok', 'warn', 'critical', 'unknown'] satisfies VramLevel[]
 const Gpu = z.object({
   index: z.int(),
   id: z.string(),
-  used_bytes: z.number().nullable(),
-  total_bytes: z.number().nullable(),
-  used_percent: z.number().nullable(),
+  used_bytes: figure(z.number().nullable(), 'the cell does not report the memory of this GPU'),
+  total_bytes: figure(z.number().nullable(), 'the cell does not report the memory of this GPU'),
+  used_percent: figure(z.number().nullable(), 'the cell does not report the memory of this GPU'),
   level: Level,
   /** The memory is the host's. */
   unified_memory: z.boolean(),

@@ -3,6 +3,7 @@ import { TIER_NAMES } from '../../../../shared/catalogue.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import { subscriptions } from '../../registers/definitions/subscriptions.ts'
 import type { RegisterViews } from '../../registers/open.ts'
 import { dayAt } from '../months.ts'
@@ -25,10 +26,10 @@ const Movement = {
   contraction_mrr_eur: z.number(),
   churned_mrr_eur: z.number(),
   end_mrr_eur: z.number(),
-  net_revenue_retention_percent: z
-    .number()
-    .nullable()
-    .describe('Null without revenue at the start.'),
+  net_revenue_retention_percent: figure(
+    z.number().nullable().describe('Null without revenue at the start.'),
+    'no subscription had revenue at the start of the period',
+  ),
 }
 const Tier = z.enum(TIER_NAMES)
 
@@ -47,7 +48,10 @@ export default defineSkill({
   output: z.object({
     ...RECORD_STATE,
     ...Revenue,
-    net_revenue_retention_12_months_percent: z.number().nullable(),
+    net_revenue_retention_12_months_percent: figure(
+      z.number().nullable(),
+      'no subscription had revenue twelve months ago',
+    ),
     tiers: z.array(z.object({ tier: Tier, ...Revenue })),
     months: z
       .array(

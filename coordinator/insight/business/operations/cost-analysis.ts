@@ -5,6 +5,7 @@ import type { MonitorViews } from '../../../fleet/alerts/open-monitor.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import { costs } from '../../registers/definitions/costs.ts'
 import type { RegisterViews } from '../../registers/open.ts'
 import { analyseCosts } from '../costs.ts'
@@ -14,6 +15,8 @@ import type { BusinessViews } from '../open.ts'
 import { PERIOD_DAYS, tokensOf } from '../usage.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
 import { readVisibleUsage } from './tenant-facts.ts'
+
+const NO_COSTS = 'the register costs has no records, and no energy was measured and priced'
 
 export default defineSkill({
   id: 'cost-analysis',
@@ -30,26 +33,41 @@ export default defineSkill({
   output: z.object({
     ...RECORD_STATE,
     period_days: z.int().describe('Days of the usage and energy before `as_of`.'),
-    total_eur: z.number().describe('Costs of one month.'),
-    shared_eur: z.number().describe('Costs that no tenant causes alone.'),
+    total_eur: figure(z.number().nullable().describe('Costs of one month.'), NO_COSTS),
+    shared_eur: figure(
+      z.number().nullable().describe('Costs that no tenant causes alone.'),
+      NO_COSTS,
+    ),
     tokens: z.int().describe('Tokens in the period, of the tenants that your key may act for.'),
-    cost_per_1000_tokens_eur: z.number().nullable().describe('Null without tokens.'),
+    cost_per_1000_tokens_eur: figure(
+      z.number().nullable().describe('Null without tokens.'),
+      'no tokens, or no costs, are recorded in the period',
+    ),
     energy: z.object({
-      measured_kwh: z.number().nullable().describe('Energy of the GPUs; null where not measured.'),
+      measured_kwh: figure(
+        z.number().nullable().describe('Energy of the GPUs; null where not measured.'),
+        'no cell reported its power in the period',
+      ),
       measured_hours: z.int(),
-      price_eur_per_kwh: z.number().nullable(),
+      price_eur_per_kwh: figure(
+        z.number().nullable(),
+        'configure business.energy_price_eur_per_kwh or business.energy_price_zone',
+      ),
       price_source: z.enum(['configuration', 'energy-price']).nullable(),
       price_taken_at: z.iso.datetime().nullable(),
-      cost_eur: z.number().nullable(),
+      cost_eur: figure(z.number().nullable(), 'the energy or its price is not known'),
     }),
     categories: z.array(z.object({ category: z.string(), cost_eur: z.number() })),
     tenants: z.array(
       z.object({
         tenant_id: z.string(),
         tokens: z.int(),
-        direct_eur: z.number(),
-        shared_eur: z.number().describe('Part of the shared costs, by tokens.'),
-        cost_eur: z.number(),
+        direct_eur: figure(z.number().nullable(), NO_COSTS),
+        shared_eur: figure(
+          z.number().nullable().describe('Part of the shared costs, by tokens.'),
+          NO_COSTS,
+        ),
+        cost_eur: figure(z.number().nullable(), NO_COSTS),
       }),
     ),
   }),
@@ -64,7 +82,7 @@ export default defineSkill({
     const usage = await readVisibleUsage(context, now)
     const tokensByTenant = new Map([...usage].map(([id, line]) => [id, tokensOf(line)]))
     const energy = await measureEnergy(context, now - PERIOD_DAYS * DAY_MS)
-    const price = await context.energyPrice()
+    const price = await context.energyPrice(context.signal)
     const { energy_eur, ...figures } = analyseCosts(found.records, today, {
       tokensByTenant,
       energyKwh: energy.kwh,

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import { candidates, STAGES } from '../../registers/definitions/candidates.ts'
 import type { RegisterViews } from '../../registers/open.ts'
 import { dayAt } from '../months.ts'
@@ -27,7 +28,7 @@ export default defineSkill({
     hired: z.int(),
     rejected: z.int(),
     withdrawn: z.int(),
-    median_days_to_hire: z.number().nullable(),
+    median_days_to_hire: figure(z.number().nullable(), 'no candidate was hired'),
     stages: z.array(
       z.object({
         stage: z.enum(STAGES),
@@ -35,11 +36,17 @@ export default defineSkill({
         advanced: z.int(),
         closed: z.int().describe('Candidates who were rejected or withdrew in this stage.'),
         open: z.int(),
-        conversion_percent: z
-          .number()
-          .nullable()
-          .describe('Those who advanced, of those who advanced or were closed here.'),
-        median_days: z.number().nullable().describe('Days in the stage, for those who left it.'),
+        conversion_percent: figure(
+          z
+            .number()
+            .nullable()
+            .describe('Those who advanced, of those who advanced or were closed here.'),
+          'no candidate has left this stage',
+        ),
+        median_days: figure(
+          z.number().nullable().describe('Days in the stage, for those who left it.'),
+          'no candidate has left this stage',
+        ),
       }),
     ),
     positions: z.array(

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import { people } from '../../registers/definitions/people.ts'
 import { projectTasks } from '../../registers/definitions/project-tasks.ts'
 import type { RegisterViews } from '../../registers/open.ts'
@@ -34,7 +35,10 @@ export default defineSkill({
   output: z.object({
     ...RECORD_STATE,
     ...Figures,
-    turnover_12_months_percent: z.number().nullable(),
+    turnover_12_months_percent: figure(
+      z.number().nullable(),
+      'the register people has nobody who was employed in the period',
+    ),
     teams: z.array(z.object({ team: z.string(), ...Figures })),
   }),
   run: async (_input, context: Context & RegisterViews) => {

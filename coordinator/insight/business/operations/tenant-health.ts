@@ -6,6 +6,7 @@ import type { Context } from '../../../kernel/declaration/context.ts'
 import { Id } from '../../../kernel/declaration/fields.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import type { RegisterViews } from '../../registers/open.ts'
 import { HEALTH_LEVELS } from '../health.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
@@ -30,8 +31,11 @@ export default defineSkill({
   output: z.object({
     ...RECORD_STATE,
     tenant_id: z.string(),
-    score: z.int().nullable().describe('100 less the points of all reasons; null without data.'),
-    level: z.enum(HEALTH_LEVELS).nullable(),
+    score: figure(
+      z.int().nullable().describe('100 less the points of all reasons; null without data.'),
+      'no usage of this tenant is recorded here',
+    ),
+    level: figure(z.enum(HEALTH_LEVELS).nullable(), 'no usage of this tenant is recorded here'),
     reasons: z.array(z.object({ code: z.string(), points: z.int(), message: z.string() })),
   }),
   run: async ({ tenant_id }, context: Context & PeopleViews & QuotaViews & RegisterViews) => {

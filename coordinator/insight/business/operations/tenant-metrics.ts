@@ -6,6 +6,7 @@ import { countRequests } from '../../../access/quota/usage-query.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import { subscriptions } from '../../registers/definitions/subscriptions.ts'
 import type { RegisterViews } from '../../registers/open.ts'
 import { percentOf, roundTo } from '../money.ts'
@@ -28,13 +29,16 @@ export default defineSkill({
   output: z.object({
     ...RECORD_STATE,
     tenant_id: z.string(),
-    tier: z.enum(TIER_NAMES).nullable().describe('Tier by its subscription; null without one.'),
+    tier: figure(
+      z.enum(TIER_NAMES).nullable().describe('Tier by its subscription; null without one.'),
+      'no subscription of the tenant is active',
+    ),
     requests: z.int(),
     requests_failed: z.int(),
-    error_percent: z.number().nullable(),
+    error_percent: figure(z.number().nullable(), 'no request was recorded in this month'),
     prompt_tokens: z.int(),
     completion_tokens: z.int(),
-    mean_duration_ms: z.number().nullable(),
+    mean_duration_ms: figure(z.number().nullable(), 'no request was recorded in this month'),
     models: z.array(z.object({ model: z.string(), requests: z.int(), total_tokens: z.int() })),
   }),
   run: async (_input, context: Context & QuotaViews & RegisterViews) => {

@@ -5,6 +5,7 @@ import type { QuotaViews } from '../../../access/quota/open.ts'
 import { countRequests } from '../../../access/quota/usage-query.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import type { RegisterViews } from '../../registers/open.ts'
 import { HEALTH_LEVELS } from '../health.ts'
 import { toEuros } from '../money.ts'
@@ -14,6 +15,7 @@ import { RECORD_STATE, stateOf } from './record-state.ts'
 import { readTenantFacts } from './tenant-facts.ts'
 
 const MOST_SHOWN = 500
+const NO_USAGE = 'no usage of the tenant is recorded here'
 
 export default defineSkill({
   id: 'tenant-overview',
@@ -33,14 +35,20 @@ export default defineSkill({
       z.object({
         tenant_id: z.string(),
         name: z.string().nullable(),
-        tier: z.enum(TIER_NAMES).nullable().describe('Null without an active subscription.'),
-        mrr_eur: z.number(),
+        tier: figure(
+          z.enum(TIER_NAMES).nullable().describe('Null without an active subscription.'),
+          'no subscription of the tenant is active',
+        ),
+        mrr_eur: figure(
+          z.number().nullable(),
+          'the register subscriptions has no record of the tenant',
+        ),
         since: z.iso.date().nullable().describe('First day of the first subscription.'),
-        requests_30_days: z.int(),
-        requests_failed_30_days: z.int(),
-        tokens_30_days: z.int(),
-        health_score: z.int(),
-        health_level: z.enum(HEALTH_LEVELS),
+        requests_30_days: figure(z.int().nullable(), NO_USAGE),
+        requests_failed_30_days: figure(z.int().nullable(), NO_USAGE),
+        tokens_30_days: figure(z.int().nullable(), NO_USAGE),
+        health_score: figure(z.int().nullable(), NO_USAGE),
+        health_level: figure(z.enum(HEALTH_LEVELS).nullable(), NO_USAGE),
       }),
     ),
   }),
@@ -59,11 +67,11 @@ export default defineSkill({
         tenant_id: tenantId,
         name: records.findLast(({ tenant_name }) => tenant_name !== undefined)?.tenant_name ?? null,
         tier: standing?.tier ?? null,
-        mrr_eur: toEuros(standing?.cents ?? 0),
+        mrr_eur: records.length === 0 ? null : toEuros(standing?.cents ?? 0),
         since: records.map(({ started_on }) => started_on).sort()[0] ?? null,
-        requests_30_days: used === undefined ? 0 : countRequests(used),
-        requests_failed_30_days: used?.failed ?? 0,
-        tokens_30_days: tokensOf(used),
+        requests_30_days: used === undefined ? null : countRequests(used),
+        requests_failed_30_days: used?.failed ?? null,
+        tokens_30_days: used === undefined ? null : tokensOf(used),
         health_score: score,
         health_level: level,
       })

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import { trainings } from '../../registers/definitions/trainings.ts'
 import type { RegisterViews } from '../../registers/open.ts'
 import { dayAt } from '../months.ts'
@@ -15,7 +16,10 @@ const Figures = {
   overdue: z.int(),
   expired: z.int(),
   expiring_30_days: z.int(),
-  completion_percent: z.number().nullable().describe('Valid ones of those assigned.'),
+  completion_percent: figure(
+    z.number().nullable().describe('Valid ones of those assigned.'),
+    'nobody is assigned to such a course',
+  ),
 }
 
 export default defineSkill({

@@ -11,6 +11,7 @@ import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import type { RegisterViews } from '../../registers/open.ts'
 import { DRIFT_CLASSES, DRIFT_KINDS, scanDrift } from '../../reports/drift.ts'
 import { computePercent } from '../../reports/service-metrics.ts'
@@ -33,7 +34,10 @@ export default defineSkill({
     data_state: DataState,
     tenant_id: z.string().describe('Keys, requests, runs and records are those of this tenant.'),
     counts: z.record(Class, z.int()),
-    legit_percent: z.number().nullable(),
+    legit_percent: figure(
+      z.number().nullable(),
+      'nothing is declared or observed that could be compared',
+    ),
     items: z.array(
       z.object({
         kind: z.enum(DRIFT_KINDS),

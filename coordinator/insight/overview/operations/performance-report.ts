@@ -6,6 +6,7 @@ import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { USE_MODEL } from '../../../kernel/declaration/to-load.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import { comparePeriods } from '../../reports/period.ts'
 import {
   computeChangePercent,
@@ -15,11 +16,17 @@ import {
 import { PeriodView, ServiceView, serviceViewOf, viewPeriod } from '../service-view.ts'
 
 const Change = z.object({
-  requests_percent: z.number().nullable(),
-  ttft_p50_percent: z.number().nullable(),
-  ttft_p95_percent: z.number().nullable(),
-  tokens_per_second_percent: z.number().nullable(),
-  error_percentage_points: z.number().nullable(),
+  requests_percent: figure(z.number().nullable(), 'one of the two periods has no value to compare'),
+  ttft_p50_percent: figure(z.number().nullable(), 'one of the two periods has no value to compare'),
+  ttft_p95_percent: figure(z.number().nullable(), 'one of the two periods has no value to compare'),
+  tokens_per_second_percent: figure(
+    z.number().nullable(),
+    'one of the two periods has no value to compare',
+  ),
+  error_percentage_points: figure(
+    z.number().nullable(),
+    'one of the two periods has no value to compare',
+  ),
 })
 
 export default defineSkill({

@@ -9,6 +9,7 @@ import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { USE_MODEL } from '../../../kernel/declaration/to-load.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import type { QueueViews } from '../../../kernel/queue/open.ts'
 import { comparePeriods } from '../../reports/period.ts'
 import { INDICATOR_RESULTS, rateQuality } from '../../reports/quality.ts'
@@ -36,7 +37,10 @@ export default defineSkill({
       z.object({
         id: z.string(),
         title: z.string(),
-        value: z.number().nullable().describe('Null when nothing was measured.'),
+        value: figure(
+          z.number().nullable().describe('Null when nothing was measured.'),
+          'nothing was measured for this indicator in the period',
+        ),
         unit: z.string(),
         measured: z.int().describe('Number of things that the value was computed from.'),
         target: z.number(),

@@ -10,14 +10,15 @@ import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
+import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import { comparePeriods, type Period } from '../../reports/period.ts'
 import { summariseCells } from '../../reports/series-summary.ts'
 import { round } from '../../reports/service-metrics.ts'
 import { PeriodView, ServiceView, serviceViewOf, viewPeriod } from '../service-view.ts'
 
 const MetricView = z.object({
-  mean: z.number().nullable(),
-  max: z.number().nullable(),
+  mean: figure(z.number().nullable(), 'the cell reported no value in the period'),
+  max: figure(z.number().nullable(), 'the cell reported no value in the period'),
   points: z.int().describe('Minutes with a known value.'),
 })
 

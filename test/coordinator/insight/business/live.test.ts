@@ -2,9 +2,12 @@ import t, { type Test } from 'tap'
 import { Keys } from '../../../../coordinator/access/keys/keys.ts'
 import { createTenant } from '../../../../coordinator/access/people/tenants.ts'
 import type { UsageRow } from '../../../../coordinator/access/quota/usage.table.ts'
+import type { BusinessConfig } from '../../../../coordinator/insight/business/business-config.ts'
 import { scoreHealth } from '../../../../coordinator/insight/business/health.ts'
+import { openBusiness } from '../../../../coordinator/insight/business/open.ts'
 import type { Subscription } from '../../../../coordinator/insight/business/revenue.ts'
 import type { Store } from '../../../../coordinator/kernel/store/store.ts'
+import { ShoalError } from '../../../../shared/errors.ts'
 import { silent } from '../../../support/cell.ts'
 import { openScene, type SceneOptions } from '../../../support/coordinator.ts'
 import { BY } from '../../kernel/store/temporary.ts'
@@ -103,7 +106,11 @@ t.test('tokens without records of costs are live data', async t => {
   const { run, store } = await business(t)
   t.match(await run('cost-analysis'), { data_state: 'empty', tokens: 0 })
   await addUsage(store, [{}])
-  t.match(await run('cost-analysis'), { data_state: 'live', tokens: 1000, to_load: ['costs'] })
+  t.match(await run('cost-analysis'), {
+    ...{ data_state: 'partial', tokens: 1000, to_load: ['costs'] },
+    ...{ total_eur: null, shared_eur: null, cost_per_1000_tokens_eur: null },
+    tenants: [{ tokens: 1000, cost_eur: null }],
+  })
 })
 
 t.test('a record that names a tenant does not show its usage', async t => {
@@ -114,31 +121,42 @@ t.test('a record that names a tenant does not show its usage', async t => {
   await addUsage(store, [{ tenant_id: 'other' }, { tenant_id: 'other', status: 'failed' }])
   t.match(await run('cost-analysis'), { tokens: 0, tenants: [] })
   t.match(await run('tenant-overview'), {
-    tenants: [{ tenant_id: 'other', requests_30_days: 0, tokens_30_days: 0, health_score: 100 }],
+    data_state: 'partial',
+    tenants: [
+      { tenant_id: 'other', requests_30_days: null, tokens_30_days: null, health_score: null },
+    ],
   })
-  t.match(await run('tenant-health', { tenant_id: 'other' }), { reasons: [] })
+  t.match(await run('tenant-health', { tenant_id: 'other' }), {
+    ...{ score: null, level: null, reasons: [], data_state: 'partial' },
+    unknown: [{ field: 'score' }, { field: 'level' }],
+  })
 })
 
-t.test('without a configured price the last result of energy-price counts', async t => {
+t.test('the price of electricity is that of the configured zone, or none', async t => {
   const takenAt = Date.parse('2026-11-20T06:00:00Z')
-  const { views, store } = await business(t)
-  t.equal(await views.energyPrice(), undefined)
-  await store.records.free.write(trx =>
-    trx
-      .insertInto('module_results')
-      .values({
-        ...{ cell_id: '', module_id: 'energy-price', run_id: 'r', part: 0, outcome: 'complete' },
-        ...{ started_at: takenAt, taken_at: takenAt, elapsed_ms: 1, reason: null },
-        notes_json: '{"warnings":[]}',
-        rows_json: '[{"data":{"stats":{"mean_eur_mwh":87.5}}}]',
-      })
-      .execute(),
-  )
-  t.strictSame(await views.energyPrice(), {
-    eurPerKwh: 0.0875,
-    source: 'energy-price',
-    takenAt,
+  const signal = new AbortController().signal
+  const asked: unknown[] = []
+  const open = (business: BusinessConfig, mean: number | null) =>
+    openBusiness({
+      config: { business },
+      logger: silent,
+      views: {
+        lookups: {
+          run: async (_module, input) => {
+            asked.push(input)
+            if (mean === null) throw new ShoalError('upstream_unavailable', 'no answer')
+            return { data: { stats: { mean_eur_mwh: mean } }, sources: [], warnings: [], takenAt }
+          },
+        },
+      },
+    }).views.energyPrice(signal)
+  t.equal(await open({}, 87.5), undefined)
+  t.strictSame(asked, [], 'nothing is looked up without a zone')
+  t.strictSame(await open({ energy_price_zone: 'DE-LU' }, 87.5), {
+    ...{ eurPerKwh: 0.0875, source: 'energy-price', takenAt },
   })
+  t.match(asked, [{ zone: 'DE-LU' }])
+  t.equal(await open({ energy_price_zone: 'DE-LU' }, null), undefined)
 })
 
 t.test('the metrics of a tenant are those of this month, for any of its keys', async t => {
@@ -146,7 +164,7 @@ t.test('the metrics of a tenant are those of this month, for any of its keys', a
   await addUsage(store, [{}, { status: 'failed', completion_tokens: 0, duration_ms: 400 }])
   await addUsage(store, [{ at: NOW - 25 * DAY_MS }, { tenant_id: 'other' }])
   t.match(await run('tenant-metrics', {}, demo.free), {
-    data_state: 'live',
+    data_state: 'partial',
     tier: null,
     requests: 2,
     requests_failed: 1,
@@ -189,7 +207,9 @@ for (const [name, facts, score, codes] of [
   ],
   ['more errors', { usage: { recent: counts(94, 6), before: counts(0) } }, 70, ['errors']],
   ['errors of few requests', { usage: { recent: counts(10, 9), before: counts(0) } }, 100, []],
-  ['no use', { usage: { recent: counts(0), before: counts(9) } }, 70, ['unused']],
+  ['no use any more', { usage: { recent: counts(0), before: counts(9) } }, 70, ['unused']],
+  ['no use ever', { usage: { recent: counts(0), before: counts(0) } }, null, []],
+  ['unknown use', { usage: undefined }, null, []],
   [
     'an end in 30 days',
     { subscriptions: [subscription({ ended_on: '2026-12-20' })] },
@@ -204,13 +224,13 @@ for (const [name, facts, score, codes] of [
     ['subscription_ended'],
   ],
   [
-    'a lower price, and no use',
+    'a lower price, and no use any more',
     {
       subscriptions: [
         subscription({ ended_on: '2026-11-01' }),
         subscription({ mrr_eur: 100, started_on: '2026-11-01' }),
       ],
-      usage: { recent: counts(0), before: counts(0) },
+      usage: { recent: counts(0), before: counts(9) },
     },
     55,
     ['revenue_contracted', 'unused'],
@@ -218,7 +238,8 @@ for (const [name, facts, score, codes] of [
 ] as const)
   t.test(`health of a tenant with ${name}`, async t => {
     const found = scoreHealth({
-      ...{ tenantId: 'acme', today: TODAY, usage: undefined, subscriptions: [subscription()] },
+      ...{ tenantId: 'acme', today: TODAY, subscriptions: [subscription()] },
+      usage: { recent: counts(80), before: counts(80) },
       ...facts,
     })
     t.equal(found.score, score)

@@ -87,7 +87,9 @@ const newer = (skill: string, input: object, configuration?: object): AnyJson =>
 const use10 = async (t: Test, client: Client): Promise<void> => {
   const sent = (await client.sendMessage(newer('test-echo', { words: 'hi' }))) as AnyJson
   t.equal(sent.status.state, TaskState.TASK_STATE_COMPLETED)
-  t.strictSame(sent.artifacts[0].parts[0].content.value, { said: ['hi'], cell: null })
+  t.strictSame(sent.artifacts[0].parts[0].content.value, {
+    ...{ said: ['hi'], cell: null, data_state: 'live', unknown: [] },
+  })
 
   const told = await events(client.sendMessageStream(newer('test-talk', {})))
   t.equal(told[0].payload.$case, 'task')
@@ -131,7 +133,9 @@ for (const path of CARDS)
       }).createFromUrl(url, path)
       const sent = (await client.sendMessage(older('test-echo', { words: 'hi' }))) as AnyJson
       t.match(sent, { kind: 'task', status: { state: 'completed' } })
-      t.strictSame(sent.artifacts[0].parts[0].data, { said: ['hi'], cell: null })
+      t.strictSame(sent.artifacts[0].parts[0].data, {
+        ...{ said: ['hi'], cell: null, data_state: 'live', unknown: [] },
+      })
 
       const told = await events(client.sendMessageStream(older('test-talk', {})))
       t.match(told[0], { kind: 'task', status: { state: 'submitted' } })

@@ -80,7 +80,11 @@ t.test('every documented form of a call is accepted', async t => {
     'words that are not certain',
   )
   const named = await send(message({ text: 'is the open door there?' }))
-  t.strictSame(named.result.task.artifacts[0].parts[0].data, { open: true })
+  t.strictSame(named.result.task.artifacts[0].parts[0].data, {
+    open: true,
+    data_state: 'live',
+    unknown: [],
+  })
 })
 
 t.test(

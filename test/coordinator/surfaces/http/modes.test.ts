@@ -141,7 +141,9 @@ t.test('an invalid input is refused at once, not by the task', async t => {
 })
 
 t.test('progress is sent to clients that accept events; others get the answer alone', async t => {
-  t.strictSame((await json('/v1/skills/test-talk', {})).json, { talked: true })
+  t.strictSame((await json('/v1/skills/test-talk', {})).json, {
+    ...{ talked: true, data_state: 'live', unknown: [] },
+  })
   const response = await caller(url, demo.operator, { accept: 'text/event-stream' }).raw(
     '/v1/skills/test-talk',
     {},
@@ -150,7 +152,7 @@ t.test('progress is sent to clients that accept events; others get the answer al
   t.equal(
     await response.text(),
     'event: progress\ndata: {"done":1,"total":2,"message":"half"}\n\n' +
-      'event: result\ndata: {"talked":true}\n\n',
+      'event: result\ndata: {"talked":true,"data_state":"live","unknown":[]}\n\n',
   )
 })
 
@@ -170,7 +172,7 @@ t.test('a repeated call with progress and a key is carried out once', async t =>
   const headers = { accept: 'text/event-stream', 'idempotency-key': 'first-stone' }
   const { raw } = caller(url, demo.operator, headers)
   const first = await raw('/v1/skills/test-build', { stone: 'flat' })
-  const result = 'event: result\ndata: {"height":1}\n\n'
+  const result = 'event: result\ndata: {"height":1,"data_state":"live","unknown":[]}\n\n'
   t.equal(await first.text(), `event: progress\ndata: {"done":1}\n\n${result}`)
   const again = await raw('/v1/skills/test-build', { stone: 'flat' })
   t.equal(again.headers.get('idempotency-replayed'), 'true')

@@ -15,6 +15,7 @@ const PORTAL = 'https://portal.acme-corp.com'
 const MODERN = { versionNegotiation: { mode: 'auto' } } as const
 
 const moves: string[] = []
+const LIVE = { data_state: 'live', unknown: [] }
 const move = defineSkill({
   group: 'fleet',
   id: 'test-move',
@@ -134,10 +135,10 @@ t.test('progress is sent to a client that requests it', async t => {
       { name: 'test-talk', arguments: {} },
       { onprogress: progress => void told.push(progress) },
     )
-    t.strictSame(outputOf(answer), { talked: true })
+    t.strictSame(outputOf(answer), { talked: true, ...LIVE })
     t.match(told, [{ progress: 1, total: 2, message: 'half' }])
     t.strictSame(outputOf(await client.callTool({ name: 'test-talk', arguments: {} })), {
-      talked: true,
+      ...{ talked: true, ...LIVE },
     })
   }
 })
@@ -210,7 +211,7 @@ t.test(
     t.strictSame(moves, [], 'without a key nothing moves')
     const offered = /([0-9a-f-]{36}) is a new one/.exec(textOf(refused))?.[1]
     const done = await callLean({ idempotency_key: offered })
-    t.strictSame(outputOf(done), { moved: 'north' })
+    t.strictSame(outputOf(done), { moved: 'north', ...LIVE })
     t.equal(done._meta?.['io.shoal/idempotencyReplayed'], undefined)
 
     const { way, dry_run } = live('north').arguments
@@ -227,7 +228,7 @@ t.test(
         _meta: { 'io.shoal/idempotencyKey': offered },
       }),
     ]) {
-      t.strictSame(outputOf(again), { moved: 'north' })
+      t.strictSame(outputOf(again), { moved: 'north', ...LIVE })
       t.equal(again._meta?.['io.shoal/idempotencyReplayed'], true)
       t.match(textOf(again), /nothing was done now/)
     }
@@ -251,7 +252,7 @@ t.test(
     t.strictSame(
       outputOf(await callLean({}, { name: 'test-move', arguments: { way: 'dry' } as never })),
       {
-        moved: 'dry',
+        ...{ moved: 'dry', ...LIVE },
       },
     )
   },
@@ -271,7 +272,7 @@ t.test('a gated tool waits, is approved by another person, and is carried out on
   t.notOk(done.includes('mcp'))
   const path = `/v1/gates/requests/${waits.request_id}/approve`
   t.equal((await caller(url, demo.approver_a).json(path, {})).status, 200)
-  t.strictSame(outputOf(await client.callTool(call)), { moved: 'mcp' })
+  t.strictSame(outputOf(await client.callTool(call)), { moved: 'mcp', ...LIVE })
   t.equal(done.filter(each => each === 'mcp').length, 1)
 })
 

@@ -1,0 +1,64 @@
+import t from 'tap'
+import * as z from 'zod'
+import { defineSkill } from '../../coordinator/kernel/declaration/skill.ts'
+import { figure } from '../../coordinator/kernel/declaration/unknown-fields.ts'
+import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
+
+t.test('every skill states in every answer on what evidence it stands', async t => {
+  for (const { id, output } of skills) {
+    const { shape } = output as z.ZodObject
+    t.ok(shape.data_state, `${id} has data_state`)
+    t.ok(shape.unknown, `${id} has unknown`)
+  }
+})
+
+const shelf = (answer: object) =>
+  defineSkill({
+    ...{ id: 'test-shelf', group: 'test', name: 'Shelf', description: 'Weigh what is on a shelf.' },
+    ...{ tags: ['test'], access: 'key', effect: 'read', toLoad: 'put things on it' },
+    input: z.strictObject({}),
+    output: z.object({
+      kilograms: figure(z.number().nullable(), 'the scale is off'),
+      next: z.string().nullable(),
+      boards: z
+        .array(z.object({ load_percent: figure(z.number().nullable(), 'no limit is known') }))
+        .exactOptional(),
+      best: z
+        .record(
+          z.string(),
+          z.union([z.string(), z.object({ at: figure(z.int().nullable(), 'never seen') })]),
+        )
+        .exactOptional(),
+    }),
+    run: () => answer as never,
+  })
+
+const ask = async (answer: object): Promise<unknown> =>
+  (shelf(answer).run as (input: object, context: unknown) => unknown)({}, {})
+
+t.test('a figure that is null is named with its reason, once for all rows', async t => {
+  const boards = [{ load_percent: null }, { load_percent: 3 }, { load_percent: null }]
+  t.match(
+    await ask({ kilograms: null, next: null, boards, best: { a: 'none', b: { at: null } } }),
+    {
+      data_state: 'partial',
+      unknown: [
+        { field: 'kilograms', reason: 'the scale is off' },
+        { field: 'boards[].load_percent', reason: 'no limit is known' },
+        { field: 'best[].at', reason: 'never seen' },
+      ],
+      to_load: null,
+    },
+  )
+  t.match(await ask({ kilograms: 4, next: null }), { data_state: 'live', unknown: [] })
+})
+
+t.test('an answer without data, or of examples, stays what it is', async t => {
+  const nothing = { kilograms: null, next: null, data_state: 'empty' }
+  t.match(await ask(nothing), { data_state: 'empty', to_load: 'put things on it' })
+  t.match(await ask({ ...nothing, data_state: 'example' }), { data_state: 'example' })
+})
+
+t.test('a field that cannot be null is no figure', async t => {
+  t.throws(() => figure(z.number(), 'the scale is off'), /must be nullable/)
+})
