@@ -173,7 +173,11 @@ t.test('an operator sees the routing and the waiting requests', async t => {
   t.match((await ask('GET', '/v1/routing?model=model-a:7b')).json(), { pools: [] })
   const unknown = await ask('GET', '/v1/routing?model=nosuch')
   t.equal(unknown.statusCode, 404)
-  t.match(unknown.json().error, { code: 'model_not_found', param: 'model', message: /"nosuch"/ })
+  t.match(unknown.json().error, {
+    code: 'model_not_found',
+    param: 'model',
+    message: 'no model nosuch',
+  })
   t.equal((await ask('GET', '/v1/routing?limit=-1')).statusCode, 422)
   const asClient = { authorization: 'Bearer pro-key' }
   t.equal((await ask('GET', '/v1/routing', undefined, asClient)).statusCode, 403)
