@@ -2,7 +2,6 @@ import { registerHooks } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import type { Test } from 'tap'
 
-const OF_FILE = '?file='
 const tests = new Map<string, Test>()
 
 /** Loads a test file so that what it imports as `tap` is the test that is given. */
@@ -15,18 +14,14 @@ export const loadWith = async (test: Test, file: string): Promise<void> => {
 /** The test of the file at the URL. */
 export const testOf = (url: string): Test | undefined => tests.get(url)
 
+const OF_FILE = new URL('tap-of-file.ts', import.meta.url)
+
+// a hook for `load` would cost every module of a process that loads thousands
 registerHooks({
   resolve: (specifier, context, next) => {
     const { parentURL = '' } = context
     if (specifier !== 'tap' || !tests.has(parentURL)) return next(specifier, context)
-    const url = `${import.meta.url}${OF_FILE}${encodeURIComponent(parentURL)}`
-    return { url, format: 'module', shortCircuit: true }
-  },
-  load: (url, context, next) => {
-    const [self, file] = url.split(OF_FILE)
-    if (self !== import.meta.url || file === undefined) return next(url, context)
-    const source = `import { testOf } from ${JSON.stringify(self)}
-      export default testOf(${JSON.stringify(decodeURIComponent(file))})`
-    return { source, format: 'module', shortCircuit: true }
+    const { href } = new URL(`?file=${encodeURIComponent(parentURL)}`, OF_FILE)
+    return { url: href, format: 'module-typescript', shortCircuit: true }
   },
 })
