@@ -3,7 +3,7 @@ import { sep } from 'node:path'
 import { SLOW_FILES } from './slow-files.ts'
 
 /** Files in one process: enough to share the loading, few enough that the last one to end is short. */
-const GROUP_SIZE = 20
+const GROUP_SIZE = 30
 /** Slow files that have a process of their own; the others are a few in each. */
 export const SLOWEST = 24
 const SLOW_GROUP_SIZE = 4
