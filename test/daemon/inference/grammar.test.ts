@@ -266,7 +266,7 @@ t.test('a range of integers accepts exactly the integers in it', t => {
         )
       },
     ),
-    { numRuns: 500 },
+    { numRuns: 200 },
   )
   t.ok(['-0', '00', '07', '-01', ''].every(text => !createRangePattern(-20n, 20n).test(text)))
   t.strictSame(

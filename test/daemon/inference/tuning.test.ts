@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -93,8 +93,7 @@ const setup = (t: Test, bytes: number) => {
   const folder = t.testdir()
   const file = join(folder, 'weights')
   writeFileSync(file, '')
-  const grow = () => writeFileSync(file, Buffer.alloc(bytes))
-  grow()
+  truncateSync(file, bytes)
   const { orders, spawn } = fakeSpawn((_, listener) =>
     listener.onReply({ type: 'measured', rows: ROWS }),
   )
