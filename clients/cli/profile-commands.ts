@@ -99,11 +99,12 @@ const describeProfile = (name: string, profile: ConnectionProfile, { current }: 
 })
 
 const profileOf = ({ profiles }: Profiles, name: string | undefined): ConnectionProfile => {
+  const next = 'shoal profile list'
   if (name === undefined)
-    throw new ShoalError('not_found', 'no profile is in use; create one with shoal login')
+    throw new ShoalError('not_found', 'no profile is in use; create one with shoal login', { next })
   const found = Object.hasOwn(profiles, name) ? profiles[name] : undefined
-  if (found === undefined) throw new ShoalError('not_found', `there is no profile ${name}`)
-  return found
+  if (found !== undefined) return found
+  throw new ShoalError('not_found', `there is no profile ${name}`, { reason: 'name_unknown', next })
 }
 
 const change = async (
