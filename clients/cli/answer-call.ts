@@ -107,11 +107,12 @@ const omitHint = ({ hint: _hint, ...request }: GateAnswer): unknown => request
 const waitsForPeople = (request: GateAnswer): GuidedError => {
   const id = requestIdOf(request)
   return new GuidedError(
-    'client_closed',
+    'forbidden',
     'the request waits for approval, and --wait does not wait for approvals',
     id === undefined
       ? 'shoal gates requests lists the pending requests'
       : `shoal gates show ${escapeHidden(id)} shows its state`,
+    { reason: 'approval_pending' },
   )
 }
 

@@ -1,5 +1,11 @@
 import { type Command, CommanderError } from 'commander'
-import { errorBody, exitCode, ShoalError } from '../../shared/errors.ts'
+import {
+  type ErrorCode,
+  type ErrorDetails,
+  errorBody,
+  exitCode,
+  ShoalError,
+} from '../../shared/errors.ts'
 import { escapeHidden, escapeHiddenInJson } from '../../shared/visible.ts'
 import { rewordWrongValue } from '../../shared/wrong-value.ts'
 import { argumentTerm, groupOf, pathOf, quoteWord } from './command-example.ts'
@@ -18,8 +24,13 @@ export interface Scene extends SettingsInUse {
 export class GuidedError extends ShoalError {
   readonly step: string
 
-  constructor(code: ConstructorParameters<typeof ShoalError>[0], message: string, step: string) {
-    super(code, message)
+  constructor(
+    code: ErrorCode,
+    message: string,
+    step: string,
+    details: Pick<ErrorDetails, 'reason'> = {},
+  ) {
+    super(code, message, details)
     this.step = step
   }
 }

@@ -472,8 +472,11 @@ t.test('--wait accepts an immediate answer, and does not wait for approvals', as
   t.match(await run('gates', 'request', 'gate.x', '--wait'), {
     code: 75,
     out: /gate_1/,
-    err: /waits for approval.*\nshoal gates show gate_1 shows/,
+    err: /waits for approval.*\(forbidden\)\nshoal gates show gate_1 shows/,
   })
+  const told = await run('gates', 'request', 'gate.x', '--wait', '--format', 'json')
+  t.equal(told.code, 75)
+  t.match(JSON.parse(told.err).error, { code: 'forbidden', reason: 'approval_pending' })
 })
 
 t.test('the program waits for a task', async t => {
