@@ -1,8 +1,8 @@
 import t from 'tap'
 import * as z from 'zod'
 import { defineSkill } from '../../coordinator/kernel/declaration/skill.ts'
-import { figure } from '../../coordinator/kernel/declaration/unknown-fields.ts'
 import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
+import { figure } from '../../shared/unknown-fields.ts'
 
 t.test('every skill states in every answer on what evidence it stands', async t => {
   for (const { id, output } of skills) {

@@ -93,6 +93,57 @@ t.test('no answer to another tenant has a name, an id or a figure of the organis
   t.strictSame(found, [])
 })
 
+/** Endings of the names of figures and verdicts that are computed from data. */
+const COMPUTED =
+  /(percent|_eur|_eur_per_\w+|_ms|score|_per_(second|hour)|_kwh|^median_\w+|equivalents|verdict|level)$/
+
+/** Such fields that have evidence on a coordinator without data, with what that is. */
+const EVIDENT: Readonly<Record<string, string>> = {
+  'pv-forecast.data.series[].energy_kwh': 'the model of a clear sky, by the given panels',
+  'pv-forecast.data.days[].energy_kwh': 'the same',
+  'pv-forecast.data.remaining_today_kwh': 'the same',
+  'fleet-utilization.items_per_hour': 'requests are counted here',
+  'ops-daily-status.fleet.items_per_hour': 'the same',
+  'testcenter.fleet.items_per_hour': 'the same',
+  'get_queue_board.total.cost_eur': 'a sum over the stored jobs',
+  ...Object.fromEntries(
+    ['queued', 'running', 'done', 'dead', 'cancelled'].map(status => [
+      `get_queue_board.by_status.${status}.cost_eur`,
+      'the same',
+    ]),
+  ),
+  'run-test-suite.cases[].duration_ms': 'the cases were run',
+  'skill-stats.skills[].p50_ms': 'the calls of this test',
+  'skill-stats.skills[].p95_ms': 'the same',
+  'system-analytics.operations[].mean_ms': 'the same',
+  'vram-guard.warn_above_percent': 'a constant',
+  'vram-guard.critical_above_percent': 'a constant',
+  'layer-query.coverage.covered_percent': 'the controls and checks of the service itself',
+  'synesthetic-translate.matches[].score': 'the skills of the service itself',
+  'get_metamorphosis_status.legit_percent': 'the catalogue and the keys of the test',
+}
+
+/** Paths of computed fields that are not null. */
+const listComputed = (value: unknown, path: string): string[] => {
+  if (Array.isArray(value)) return value.flatMap(each => listComputed(each, `${path}[]`))
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([name, each]) => listComputed(each, `${path}.${name}`))
+  return value !== null && value !== 'unknown' && COMPUTED.test(path) ? [path] : []
+}
+
+t.test('without data no answer has a figure or a verdict', async t => {
+  const found = skills
+    .filter(({ constantBecause }) => constantBecause === undefined)
+    .flatMap(({ id }) =>
+      of(answers.empty, id).flatMap(({ status, body }) =>
+        status === 200 ? listComputed(body, id) : [],
+      ),
+    )
+  t.strictSame(new Set(found), new Set(Object.keys(EVIDENT)))
+  const lie = { tenants: [{ score: 100, level: 'healthy', name: 'acme', mrr_eur: null }] }
+  t.strictSame(listComputed(lie, 'lie'), ['lie.tenants[].score', 'lie.tenants[].level'])
+})
+
 t.test('an empty answer says what brings data, or why a module found nothing', async t => {
   const silent = skills.flatMap(({ id }) =>
     Object.values(answers)

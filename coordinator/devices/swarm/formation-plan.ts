@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { Formation } from '../../../devices/swarm/formation.ts'
+import { figure } from '../../../shared/unknown-fields.ts'
 import { FORMATION_VERB, FormationParams, SiteOrigin } from '../../../shared/wire/formation.ts'
 import { FORMATION_GATE } from '../../../shared/wire/plan-part.ts'
-import { figure } from '../../kernel/declaration/unknown-fields.ts'
 import { AnchorInput } from './config.ts'
 import type { PlannedSwarm } from './plan-swarm.ts'
 

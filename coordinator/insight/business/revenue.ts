@@ -112,6 +112,7 @@ export const analyseRevenue = (
   const standingsOn = rememberDays(all)
   const now = standingsOn(today)
   const firstPaid = findFirstPaidDays(all)
+  if (all.length === 0) return NO_REVENUE
   return {
     ...revenueOf([...now.values()]),
     net_revenue_retention_12_months_percent: retentionOf(
@@ -124,6 +125,12 @@ export const analyseRevenue = (
     })),
     months: months.map(month => analyseMonth(standingsOn, firstPaid, month, today)),
   }
+}
+
+/** Analysis of a register without records: nothing is known of the revenue. */
+const NO_REVENUE = {
+  ...{ tenants: 0, paying_tenants: 0, mrr_eur: null, arr_eur: null },
+  ...{ net_revenue_retention_12_months_percent: null, tiers: [], months: [] },
 }
 
 /** Standings by day, each counted once: the end of a month is the start of the next one. */

@@ -45,15 +45,26 @@ const computeTeamFigures = (
   return {
     people: employed.length,
     on_leave: employed.length - working.length,
-    full_time_equivalents: roundTo(
-      working.reduce((sum, { full_time_equivalent }) => sum + full_time_equivalent, 0),
-      2,
-    ),
+    full_time_equivalents:
+      members.length === 0
+        ? null
+        : roundTo(
+            working.reduce((sum, { full_time_equivalent }) => sum + full_time_equivalent, 0),
+            2,
+          ),
     joined_90_days: members.filter(({ started_on }) => isRecent(started_on)).length,
     left_90_days: members.filter(({ ended_on }) => isRecent(ended_on)).length,
-    open_tasks: open.length,
-    blocked_tasks: open.filter(({ state }) => state === 'blocked').length,
-    overdue_tasks: open.filter(({ due_on }) => due_on !== undefined && due_on < today).length,
+    ...countTasks(tasks.length === 0 ? undefined : open, today),
+  }
+}
+
+/** Open tasks by state; null for all where the register has no tasks. */
+const countTasks = (open: readonly ProjectTask[] | undefined, today: string) => {
+  const count = (isMeant: (task: ProjectTask) => boolean) => open?.filter(isMeant).length ?? null
+  return {
+    open_tasks: count(() => true),
+    blocked_tasks: count(({ state }) => state === 'blocked'),
+    overdue_tasks: count(({ due_on }) => due_on !== undefined && due_on < today),
   }
 }
 

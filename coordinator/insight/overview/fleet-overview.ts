@@ -1,11 +1,11 @@
 import * as z from 'zod'
+import { figure } from '../../../shared/unknown-fields.ts'
 import type { MonitorViews } from '../../fleet/alerts/open-monitor.ts'
 import type { FleetViews } from '../../fleet/cells/open.ts'
 import { isPresent } from '../../fleet/cells/presence.ts'
 import { gpuVram } from '../../fleet/cells/vram.ts'
 import type { ModelViews } from '../../fleet/models/open.ts'
 import { DataState, dataState } from '../../kernel/declaration/data-state.ts'
-import { figure } from '../../kernel/declaration/unknown-fields.ts'
 import type { QueueViews } from '../../kernel/queue/open.ts'
 
 /** The fleet at one instant. */

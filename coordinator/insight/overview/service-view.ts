@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { iso } from '../../../shared/time.ts'
-import { figure } from '../../kernel/declaration/unknown-fields.ts'
+import { figure } from '../../../shared/unknown-fields.ts'
 import type { Period } from '../reports/period.ts'
 import { metricsOf, NO_USAGE, type UsageSums } from '../reports/service-metrics.ts'
 

@@ -1,10 +1,10 @@
 import * as z from 'zod'
+import { listUnknown, UnknownField } from '../../../shared/unknown-fields.ts'
 import type { Context } from './context.ts'
 import { DataState } from './data-state.ts'
 import type { Declaration, SkillFacts } from './declaration.ts'
 import { type Behaviour, defineOperation, type Operation } from './operation.ts'
 import { PendingResult } from './pending-result.ts'
-import { listUnknown, UnknownField } from './unknown-fields.ts'
 
 /** An operation that is on the agent card, at `POST /v1/skills/{id}`. */
 export type Skill<Needs = never> = Operation<Needs> & SkillFacts

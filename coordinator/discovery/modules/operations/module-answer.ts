@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { type DiscoveryModule, isScan, type ScanModule } from '../../../../discovery/module.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import type { UnknownField } from '../../../../shared/unknown-fields.ts'
 import { UpstreamSource, UpstreamWarning } from '../../../../shared/wire/findings.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
-import type { UnknownField } from '../../../kernel/declaration/unknown-fields.ts'
 import type { DiscoveryViews } from '../../entities/open.ts'
 import type { CellResult, LookupResult } from '../module-result.ts'
 
@@ -65,6 +65,9 @@ const listUnavailable = ({ cellId, reason }: CellResult): UnknownField => ({
 
 export const toLookupAnswer = ({ data, sources, warnings }: LookupResult): object => ({
   data_state: isEmpty(data) ? 'empty' : 'live',
+  unknown: warnings
+    .filter(({ code }) => code !== 'licence_restricted')
+    .map(({ message }) => ({ field: 'data', reason: message })),
   data,
   sources: [...sources],
   warnings: [...warnings],

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../../shared/catalogue.ts'
+import { figure } from '../../../../shared/unknown-fields.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
-import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import { subscriptions } from '../../registers/definitions/subscriptions.ts'
 import type { RegisterViews } from '../../registers/open.ts'
 import { dayAt } from '../months.ts'
@@ -11,12 +11,16 @@ import { analyseRevenue } from '../revenue.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
 
 const MONTHS = 12
+const NO_RECORDS = 'the register subscriptions has no records'
 
 const Revenue = {
   tenants: z.int(),
   paying_tenants: z.int(),
-  mrr_eur: z.number(),
-  arr_eur: z.number().describe('Twelve times the monthly recurring revenue.'),
+  mrr_eur: figure(z.number().nullable(), NO_RECORDS),
+  arr_eur: figure(
+    z.number().nullable().describe('Twelve times the monthly recurring revenue.'),
+    NO_RECORDS,
+  ),
 }
 const Movement = {
   start_mrr_eur: z.number(),

@@ -1,8 +1,8 @@
 import * as z from 'zod'
+import { figure } from '../../../../shared/unknown-fields.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
-import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import { people } from '../../registers/definitions/people.ts'
 import { projectTasks } from '../../registers/definitions/project-tasks.ts'
 import type { RegisterViews } from '../../registers/open.ts'
@@ -10,15 +10,23 @@ import { dayAt } from '../months.ts'
 import { analyseTeams } from '../team.ts'
 import { RECORD_STATE, stateOf } from './record-state.ts'
 
+const NO_TASKS = 'the register project-tasks has no records'
+
 const Figures = {
   people: z.int().describe('People employed on the day, those on leave included.'),
   on_leave: z.int(),
-  full_time_equivalents: z.number().describe('Capacity without the people on leave.'),
+  full_time_equivalents: figure(
+    z.number().nullable().describe('Capacity without the people on leave.'),
+    'the register people has no records',
+  ),
   joined_90_days: z.int(),
   left_90_days: z.int(),
-  open_tasks: z.int().describe('Tasks of projects that are assigned to the people.'),
-  blocked_tasks: z.int(),
-  overdue_tasks: z.int(),
+  open_tasks: figure(
+    z.int().nullable().describe('Tasks of projects that are assigned to the people.'),
+    NO_TASKS,
+  ),
+  blocked_tasks: figure(z.int().nullable(), NO_TASKS),
+  overdue_tasks: figure(z.int().nullable(), NO_TASKS),
 }
 
 export default defineSkill({

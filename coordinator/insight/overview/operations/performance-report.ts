@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { figure } from '../../../../shared/unknown-fields.ts'
 import type { QuotaViews } from '../../../access/quota/open.ts'
 import type { UsageLine } from '../../../access/quota/usage-query.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
@@ -6,7 +7,6 @@ import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { USE_MODEL } from '../../../kernel/declaration/to-load.ts'
-import { figure } from '../../../kernel/declaration/unknown-fields.ts'
 import { comparePeriods } from '../../reports/period.ts'
 import {
   computeChangePercent,
