@@ -8,7 +8,7 @@ import type { Field, FieldSchema } from './document.ts'
  * the text of an operation which has formats of its own.
  */
 const TAKEN = [
-  ...['url', 'key', 'tenant', 'profile', 'ca-file'],
+  ...['url', 'key', 'tenant', 'profile', 'ca-file', 'output'],
   ...['json', 'wait', 'watch', 'idempotency-key', 'help', 'version'],
 ]
 

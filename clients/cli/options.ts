@@ -42,6 +42,6 @@ export const requireFormat = (format: string, { options }: Command): void => {
 /** Format among the arguments, before they are parsed: errors of parsing are printed in it too. */
 export const readTypedFormat = (argv: readonly string[]): string =>
   argv.flatMap((word, i) => {
-    if (word === '--format' || word === '-o') return argv[i + 1] ?? []
-    return /^(?:--format=|-o=?)(?!-)(.+)$/.exec(word)?.[1] ?? []
+    if (['--format', '--output', '-o'].includes(word)) return argv[i + 1] ?? []
+    return /^(?:--(?:format|output)=|-o=?)(?!-)(.+)$/.exec(word)?.[1] ?? []
   })[0] ?? 'text'

@@ -23,7 +23,14 @@ export const createProgram = (): Command =>
         // a command may have formats of its own: the hook checks them
         .argParser(String),
     )
+    .addOption(createFormatAlias())
     .hook('preAction', (above, command) =>
       requireFormat(above.opts<GlobalOptions>().format, command),
     )
     .option('-V, --version', 'the versions of this program and of the coordinator')
+
+/** `--output`, the name of the flag in other programs that have `-o`. */
+const createFormatAlias = (): Option => {
+  const alias = new Option('--output <format>').hideHelp()
+  return Object.assign(alias, { attributeName: () => 'format' })
+}

@@ -51,7 +51,7 @@ t.test('an answer is printed as text, table, JSON, YAML or ids', async t => {
       { id: 'cell_2', note: null },
     ],
   }
-  for (const flags of [['-o', 'yaml'], ['-oyaml'], ['--format=yaml']]) {
+  for (const flags of [['-o', 'yaml'], ['-oyaml'], ['--format=yaml'], ['--output', 'yaml']]) {
     const { code, out } = await run('cells', 'list', ...flags)
     t.equal(code, 0, flags.join(' '))
     t.strictSame(parse(out), list)
@@ -70,9 +70,14 @@ t.test('an answer is printed as text, table, JSON, YAML or ids', async t => {
   t.match(wrong, { code: 64, err: /choices are text, table, json, yaml, name/ })
   t.match(await run('top', '-o', 'name', '--once'), { code: 66 }, 'errors stay text')
   t.match(await run('gates', 'watch', '-o', 'yaml'), { code: 64, err: /choices are json/ })
-  const failed = await run('cells', 'show', 'no', '-o', 'yaml')
-  t.match(parse(failed.err), { error: { code: 'not_found' } })
-  t.notMatch(failed.err, '{', 'it is written as YAML')
+  for (const flags of [['-o', 'yaml'], ['--output=yaml']]) {
+    const failed = await run('cells', 'show', 'no', ...flags)
+    t.match(parse(failed.err), { error: { code: 'not_found' } })
+    t.notMatch(failed.err, '{', 'it is written as YAML')
+  }
+  const unparsed = await run('cells', 'show', '--output', 'json')
+  t.match(JSON.parse(unparsed.err), { error: { code: 'wrong_usage' } })
+  t.notMatch((await run('cells', 'list', '--help')).out, '--output')
   const usage = await run('chat', '-o', 'yaml', 'hi')
   t.match(parse(usage.err), { error: { code: 'wrong_usage', type: 'invalid_request_error' } })
 })
