@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { figure } from '../../../shared/unknown-fields.ts'
 import { defineScan } from '../../module.ts'
 import { listAddressKeys, listFactAddresses } from '../../net/address-keys.ts'
 
@@ -15,7 +16,7 @@ const Row = z.strictObject({
   auth: z
     .enum(['none', 'bearer', 'api_key', 'required'])
     .describe('`none` answers everybody; `required` wants credentials of an unknown form.'),
-  reachable: z.boolean().nullable().describe('Null when it was not contacted.'),
+  reachable: figure(z.boolean().nullable(), 'the endpoint was not contacted, see the warnings'),
   latency_ms: z.int().nonnegative().nullable(),
   models: z
     .array(
@@ -33,7 +34,8 @@ const Row = z.strictObject({
 export default defineScan({
   id: 'llm-api-discover',
   name: 'LLM API discovery',
-  description: 'List LLM APIs: of this cell, of networks in scope, configured ones and providers.',
+  description:
+    'List LLM APIs: of this cell, of networks in scope, and configured endpoints and providers.',
   tags: ['ai_ml', 'llm', 'api'],
   access: 'operator',
   reach: 'lan',

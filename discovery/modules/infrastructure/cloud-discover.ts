@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { figure } from '../../../shared/unknown-fields.ts'
 import { createChoice } from '../../fields/choice.ts'
 import { defineLookup } from '../../module.ts'
 
@@ -24,15 +25,17 @@ export const CloudResource = z.strictObject({
 })
 export type CloudResource = z.infer<typeof CloudResource>
 
+const NOT_CONFIGURED = 'no key of the provider is configured'
+
 export const CloudInventory = z.strictObject({
   provider: z.enum(CLOUD_PROVIDERS),
   configured: z.boolean().describe('False without a key; nothing was asked then.'),
-  region_count: z.int(),
+  region_count: figure(z.int().nullable(), NOT_CONFIGURED),
   resources: z.array(CloudResource).max(2000),
   totals: z.strictObject({
-    servers: z.int(),
-    running: z.int(),
-    monthly_cost_eur: z.number().nullable(),
+    servers: figure(z.int().nullable(), NOT_CONFIGURED),
+    running: figure(z.int().nullable(), NOT_CONFIGURED),
+    monthly_cost_eur: figure(z.number().nullable(), 'no resource has a known price'),
   }),
 })
 export type CloudInventory = z.infer<typeof CloudInventory>

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { figure } from '../../../shared/unknown-fields.ts'
 import { defineScan } from '../../module.ts'
 import type { Sighting } from '../../sighting.ts'
 
@@ -17,10 +18,13 @@ const Pods = z.strictObject({
 const Cluster = z.strictObject({
   is_reachable: z.boolean(),
   is_authenticated: z.boolean().describe('The server accepted the credentials of the cell.'),
-  is_ready: z.boolean().nullable().describe('Answer of `/readyz`.'),
+  is_ready: figure(
+    z.boolean().nullable().describe('Answer of `/readyz`.'),
+    'the API server did not answer `/readyz`',
+  ),
   version: z.string().max(64).nullable(),
   platform: z.string().max(64).nullable(),
-  pods: Pods.nullable().describe('Null when pods may not be listed.'),
+  pods: figure(Pods.nullable(), 'the pods could not be listed'),
 })
 
 const Node = z.strictObject({

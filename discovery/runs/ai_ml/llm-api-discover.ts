@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { ScanContext, ScanRun } from '../../scan-run.ts'
 import { type ApiRow, createRuntimeRow } from './apis/api-row.ts'
-import { type ApiPlace, askApi, createUnknownRow } from './apis/ask-api.ts'
+import { type ApiPlace, askApi } from './apis/ask-api.ts'
 import { PROVIDERS } from './apis/providers.ts'
 import { findRuntimes } from './runtimes/find-runtimes.ts'
 
@@ -53,7 +53,6 @@ const run: ScanRun<Record<string, never>, ApiRow> = async function* (_input, con
   const settings = config.parse(context.config ?? {})
   const asked = await Promise.all(listPlaces(settings).map(place => askApi(place, context)))
   yield* asked
-  yield* listUnasked(settings)
   yield* findApis(asked, context)
 }
 
@@ -77,12 +76,6 @@ const listPlaces = ({ endpoints, providers }: Config): ApiPlace[] => [
     })),
   ),
 ]
-
-/** Providers without a key are named and not contacted. */
-const listUnasked = ({ providers }: Config): ApiRow[] =>
-  PROVIDERS.filter(({ name }) => !providers.some(each => each.name === name)).map(provider =>
-    createUnknownRow({ ...provider, isPublic: true }),
-  )
 
 /** APIs of runtimes, without those that the configuration names already. */
 async function* findApis(known: readonly ApiRow[], context: ScanContext): AsyncGenerator<ApiRow> {

@@ -39,16 +39,19 @@ const toInventory = (
   return {
     provider,
     configured,
-    region_count: new Set(resources.flatMap(({ region }) => region ?? [])).size,
+    region_count: configured ? new Set(resources.flatMap(({ region }) => region ?? [])).size : null,
     resources,
     totals: {
-      servers: servers.length,
-      running: servers.filter(({ status }) => status === 'running' || status === 'active').length,
+      servers: configured ? servers.length : null,
+      running: configured ? servers.filter(isRunning).length : null,
       monthly_cost_eur:
         costs.length === 0 ? null : Math.round(costs.reduce((a, b) => a + b, 0) * 100) / 100,
     },
   }
 }
+
+const isRunning = ({ status }: CloudResource): boolean =>
+  status === 'running' || status === 'active'
 
 /** A kind that the key may not read is left out; servers must be readable. */
 const listHetzner = async (context: LookupContext): Promise<CloudResource[]> => {

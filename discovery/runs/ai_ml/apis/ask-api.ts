@@ -20,7 +20,7 @@ const MAX_LIST_BYTES = 1024 * 1024
 const ANTHROPIC_VERSION = '2023-06-01'
 
 /** An endpoint that was not contacted. */
-export const createUnknownRow = (place: ApiPlace): ApiRow => {
+const createUnknownRow = (place: ApiPlace): ApiRow => {
   const url = new URL(place.baseUrl)
   return {
     name: place.name,
@@ -41,15 +41,17 @@ export const createUnknownRow = (place: ApiPlace): ApiRow => {
 /** Asks an endpoint for its models, with the key of the configuration; its host must be in scope. */
 export const askApi = async (place: ApiPlace, context: ScanContext): Promise<ApiRow> => {
   const row = createUnknownRow(place)
+  let contacted: Pick<ApiRow, 'address' | 'scope'> | undefined
   try {
     const { addresses, scope } = await resolveTarget(context.scope, row.host)
     const [address = row.host] = addresses
     const found = place.isPublic ? row.scope : isLoopbackAddress(address) ? 'self' : 'lan'
+    contacted = { address, scope: found }
     const answer = await fetchList(place, { ...row, address, scope, signal: context.signal })
-    return { ...row, ...answer, address, scope: found }
+    return { ...row, ...answer, ...contacted }
   } catch (error) {
     context.warn('partial_result', `${place.name}: ${(error as Error).message}`.slice(0, 500))
-    return { ...row, reachable: false }
+    return contacted === undefined ? row : { ...row, ...contacted, reachable: false }
   }
 }
 
