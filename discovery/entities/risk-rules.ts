@@ -14,7 +14,13 @@ const DAY_MS = 86_400_000
 const EXPIRING_MS = 14 * DAY_MS
 
 const ADMIN_PORTS = [443, 4443, 8006, 8080, 8443, 9443, 10_000]
-const LLM_NAMES = /^(ollama|vllm|llama\.?cpp|lm.?studio|tgi|triton|openai|llm)/
+/** Names of services that serve models: the kinds that runtime-discover tells apart, and others. */
+const LLM_NAMES = new RegExp(
+  '^(ollama|vllm|llama[.-]?cpp|lm.?studio|tgi|triton|openai|llm|localai|koboldcpp|' +
+    'text-generation-webui|gpustack|xinference|litellm|shoal|docker-model-runner|sglang|lmdeploy|' +
+    'lemonade|exo|jan)',
+)
+const DATA_NAMES = /^(redis|mongodb|elasticsearch|memcached|docker(?!-model-runner))/
 
 const explain = (found: string | undefined, reason: string): string | undefined =>
   found && `${reason}: ${found}`
@@ -55,11 +61,7 @@ export const RISK_RULES: readonly RiskRule[] = [
     points: 50,
     find: subject =>
       explain(
-        findService(
-          subject,
-          ({ name, is_open }) =>
-            is_open === true && /^(redis|mongodb|elasticsearch|memcached|docker)/.test(name),
-        ),
+        findService(subject, ({ name, is_open }) => is_open === true && DATA_NAMES.test(name)),
         'a data service answers without credentials',
       ),
   },

@@ -3,6 +3,7 @@ import { putClaim } from '../../../discovery/entities/claim.ts'
 import { describeEntity } from '../../../discovery/entities/describe-entity.ts'
 import { normaliseKey } from '../../../discovery/entities/normalise-key.ts'
 import { confidenceOf } from '../../../discovery/entities/source-weights.ts'
+import { RUNTIME_RULES } from '../../../discovery/runs/ai_ml/runtimes/runtime-rules.ts'
 import type { ServiceFact, SightingFacts, SightingKey } from '../../../discovery/sighting.ts'
 
 const NOW = Date.UTC(2026, 5, 1)
@@ -142,6 +143,12 @@ t.test('risks add up and are explained', async t => {
     ['open_llm_api'],
   ])
   t.strictSame(levelOf({ services: [service({ name: 'ollama', is_open: false })] }), ['none', []])
+  for (const { kind } of RUNTIME_RULES) {
+    const open = levelOf({ services: [service({ name: kind, is_open: true })] })
+    t.strictSame(open, ['high', ['open_llm_api']], kind)
+  }
+  for (const name of ['redis', 'docker'])
+    t.strictSame(levelOf({ services: [service({ name, is_open: true })] })[1], ['open_database'])
   t.strictSame(
     levelOf({ services: [service({ name: 'telnet', port: 23 })], default_credentials: true }),
     ['critical', ['default_credentials', 'telnet']],
