@@ -1,7 +1,9 @@
 import { type Kysely, sql } from 'kysely'
+import type { Logger } from 'pino'
 import { confidenceOf } from '../../../discovery/entities/source-weights.ts'
 import { iso } from '../../../shared/time.ts'
 import { countAll } from '../../kernel/store/count.ts'
+import { readPage } from '../../kernel/store/read-each.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { discoveryScannerTable } from '../modules/discovery-scanner.table.ts'
 import { type Delta, readDelta } from './deltas.ts'
@@ -33,10 +35,12 @@ const PART_ROWS = 50
 export class EntityQuery {
   readonly #read: Kysely<LedgerTables>
   readonly #now: () => number
+  readonly #logger: Pick<Logger, 'warn'>
 
-  constructor(read: Kysely<LedgerTables>, now: () => number) {
+  constructor(read: Kysely<LedgerTables>, now: () => number, logger: Pick<Logger, 'warn'>) {
     this.#read = read
     this.#now = now
+    this.#logger = logger
   }
 
   async page({
@@ -88,17 +92,23 @@ export class EntityQuery {
     return readAlarms(this.#read, { limit })
   }
 
-  /** Deltas since a time or after a number, oldest first. */
+  /** Deltas since a time or after a number, oldest first, without those that cannot be read. */
   async deltas(from: { since?: number; after?: number; limit: number }): Promise<Delta[]> {
     const { since = 0, after = 0, limit } = from
-    const rows = await this.#read
-      .selectFrom('discovery_deltas')
-      .selectAll()
-      .where('seq', '>=', Math.max(after + 1, await this.#firstSince(since)))
-      .orderBy('seq')
-      .limit(limit)
-      .execute()
-    return rows.map(readDelta)
+    const first = Math.max(after + 1, await this.#firstSince(since))
+    return readPage({
+      limit,
+      select: (count, last) =>
+        this.#read
+          .selectFrom('discovery_deltas')
+          .selectAll()
+          .where('seq', '>=', last === undefined ? first : last.seq + 1)
+          .orderBy('seq')
+          .limit(count)
+          .execute(),
+      read: readDelta,
+      logger: this.#logger,
+    })
   }
 
   /** Number of the first delta since a time: numbers grow with time, so that it bounds a page. */

@@ -108,7 +108,7 @@ export const openEntities = async ({
     for (const [cell, entities] of removed)
       logger.warn({ cell, entities }, 'too many entities; those of one cell were removed')
   })
-  const entityQuery = new EntityQuery(ledger.read, now)
+  const entityQuery = new EntityQuery(ledger.read, now, logger)
   return {
     findingsSink: recorder,
     pseudonyms,

@@ -25,6 +25,15 @@ type Same = true | string
 // biome-ignore lint/suspicious/noExplicitAny: a member of any entity
 type Described = Readonly<Record<string, Same | Own<any, z.ZodType>>>
 
+/**
+ * One of a list of words to which later versions may add, for answers: a word that such a version
+ * has stored is shown as it is.
+ */
+export const createGrowingChoice = <const Word extends string>(
+  words: readonly Word[],
+): z.ZodType<Word, Word> =>
+  z.string().meta({ examples: [...words] }) as unknown as z.ZodType<Word, Word>
+
 /** Refuses a name that is no column, and a column that is not shown as it is. */
 type Known<C extends Columns, M> = {
   [N in keyof M]: M[N] extends Same
@@ -127,7 +136,7 @@ const toPresent = (shape: AnyShape): z.ZodType => {
     case 'time':
       return z.iso.datetime()
     case 'words':
-      return z.enum(shape.words)
+      return shape.isGrowing ? createGrowingChoice(shape.words) : z.enum(shape.words)
     case 'json':
       return shape.schema
     case 'hidden':

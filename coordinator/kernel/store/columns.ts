@@ -8,7 +8,7 @@ export type SqlType = 'text' | 'integer' | 'real'
 /** Form in which operations return the values of a column; `Shown` is their type there. */
 type Shape<Shown> = { readonly type?: Shown; readonly isNullable?: true } & (
   | { readonly as: 'text' | 'integer' | 'real' | 'flag' | 'time' | 'hidden' }
-  | { readonly as: 'words'; readonly words: readonly string[] }
+  | { readonly as: 'words'; readonly words: readonly string[]; readonly isGrowing?: true }
   | { readonly as: 'json'; readonly schema: z.ZodType }
 )
 
@@ -112,7 +112,8 @@ export const oneOf = <const Word extends string>(words: readonly Word[]): Column
  */
 export const growingWords = <const Word extends string>(
   words: readonly Word[],
-): Column<Word, Word> => ({ ...oneOf(words), read: stored => readText(stored) as Word })
+): Column<Word, Word> =>
+  column('text', { as: 'words', words, isGrowing: true }, stored => readText(stored) as Word, keep)
 
 /** JSON text, checked against the schema when it is read. The name of the column ends in `_json`. */
 export const json = <S extends z.ZodType>(schema: S): Column<string, z.output<S>> =>

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { Formation } from '../../../../devices/swarm/formation.ts'
 import { iso, isoOrNull } from '../../../../shared/time.ts'
 import { FORMATION_GATE } from '../../../../shared/wire/plan-part.ts'
+import { createGrowingChoice } from '../../../kernel/declaration/define-view.ts'
 import { AnchorInput } from '../config.ts'
 import { describeUnseen } from '../feasibility.ts'
 import type { StartedFormation } from '../formation.table.ts'
@@ -119,7 +120,7 @@ export const FormationView = z.object({
   formation_id: z.string(),
   formation: z.string(),
   /** `waiting` until its start; `aborting` until all units are at rest. */
-  state: z.enum(['waiting', 'moving', 'aborting', 'reached', 'aborted', 'failed']),
+  state: createGrowingChoice(['waiting', 'moving', 'aborting', 'reached', 'aborted', 'failed']),
   reason: z.string().nullable(),
   units: z.int(),
   request_id: z.string(),

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { discoveryDeltaTable } from '../../../../coordinator/discovery/entities/discovery-delta.table.ts'
 import { operations } from '../../../../coordinator/surfaces/catalogue/operations.ts'
 import { skills } from '../../../../coordinator/surfaces/catalogue/skills.ts'
 import { isScan } from '../../../../discovery/module.ts'
@@ -41,4 +42,27 @@ t.test('an operator is told about input that can have no effect', async t => {
     ['POST', '/a2a/discovery/run', { modules: ['bogus'] }],
   ] as const)
     t.match(await call(demo.operator, method, path, body), { status: 422 }, path)
+})
+
+t.test('a change of a kind that a later version has added is listed as it is', async t => {
+  const { call, demo, store } = await governanceScene(t)
+  const at = Date.now()
+  const body = { field: null, before: null, after: null, other_id: null, name: null }
+  const rows = ['appeared', 'appeared', 'moved'].map((kind, n) =>
+    discoveryDeltaTable.write({
+      seq: n + 1,
+      at,
+      kind: kind as 'appeared',
+      entityId: 'ent_1',
+      body,
+    }),
+  )
+  await store.ledger.sealed.write(async trx => {
+    await trx.insertInto('discovery_deltas').values(rows).execute()
+    const damaged = trx.updateTable('discovery_deltas').set({ body_json: '{' })
+    await damaged.where('seq', '=', 1).execute()
+  })
+  const { status, json } = await call(demo.operator, 'GET', '/v1/discovery/deltas?limit=2')
+  t.equal(status, 200)
+  t.match(json, { deltas: [{ kind: 'appeared' }, { kind: 'moved', entity_id: 'ent_1' }], next: 3 })
 })

@@ -93,7 +93,13 @@ const openScene = async (t: Test, coordinators = 1) => {
     })
     const tidy = (limits: Partial<EntityLimits> = {}) =>
       tidyEntities(ledger, { publish, limits: { ...LIMITS, ...limits }, now: clock.now })
-    return { ledger, recorder, admin, tidy, query: new EntityQuery(ledger.read, now) }
+    return {
+      ledger,
+      recorder,
+      admin,
+      tidy,
+      query: new EntityQuery(ledger.read, now, { warn: () => {} }),
+    }
   }
   const all = await Promise.all(Array.from({ length: coordinators }, () => openOne()))
   const [first] = all

@@ -94,7 +94,7 @@ const openCoordinator = async (t: Test) => {
     faults,
     budgets,
     uses,
-    query: new EntityQuery(store.ledger.read, Date.now),
+    query: new EntityQuery(store.ledger.read, Date.now, { warn: () => {} }),
     countMessages: (outcome: string): number =>
       messages?.read().find(({ labels }) => labels.outcome === outcome)?.value ?? 0,
   }

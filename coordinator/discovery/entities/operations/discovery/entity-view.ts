@@ -2,8 +2,9 @@ import * as z from 'zod'
 import { RISK_LEVELS } from '../../../../../discovery/entities/judge-risk.ts'
 import { ENTITY_TYPES } from '../../../../../discovery/entities/type-rules.ts'
 import { createChoice } from '../../../../../discovery/fields/choice.ts'
+import { defineView, own } from '../../../../kernel/declaration/define-view.ts'
 import type { Delta } from '../../deltas.ts'
-import { DELTA_KINDS } from '../../discovery-delta.table.ts'
+import { type DeltaBody, discoveryDeltaTable } from '../../discovery-delta.table.ts'
 
 export const EntityId = z.string().max(64).describe('Id of an entity: `ent_…`.')
 
@@ -63,23 +64,28 @@ export const ENTITY_FILTER = {
     .describe(`Level of risk: ${RISK_LEVELS.join(', ')}.`),
 }
 
-export const DeltaView = z.object({
-  seq: z.int(),
-  at: z.iso.datetime(),
-  kind: z.enum(DELTA_KINDS),
-  entity_id: z.string(),
-  name: z.string().nullable(),
-  field: z.string().nullable(),
-  before: z.any(),
-  after: z.any(),
-  is_truncated: z
-    .boolean()
-    .describe('True when a value was too long; lists then have only items that the other lacks.'),
-  other_id: z.string().nullable().describe('The other entity of a merge or split.'),
+const deltaView = defineView(discoveryDeltaTable, {
+  seq: true,
+  at: true,
+  kind: true,
+  entity_id: true,
+  name: own(z.string().nullable(), ({ name }: DeltaBody) => name),
+  field: own(z.string().nullable(), ({ field }: DeltaBody) => field),
+  before: own(z.any(), ({ before }: DeltaBody) => before),
+  after: own(z.any(), ({ after }: DeltaBody) => after),
+  is_truncated: own(
+    z
+      .boolean()
+      .describe('True when a value was too long; lists then have only items that the other lacks.'),
+    ({ is_truncated }: DeltaBody): boolean => is_truncated ?? false,
+  ),
+  other_id: own(
+    z.string().nullable().describe('The other entity of a merge or split.'),
+    ({ other_id }: DeltaBody) => other_id,
+  ),
 })
 
-export const deltaViewOf = ({ at, ...delta }: Delta): z.input<typeof DeltaView> => ({
-  ...delta,
-  is_truncated: delta.is_truncated ?? false,
-  at: new Date(at).toISOString(),
-})
+export const DeltaView = deltaView.schema
+
+export const deltaViewOf = (delta: Delta): z.input<typeof DeltaView> =>
+  deltaView.of({ ...delta, entityId: delta.entity_id })
