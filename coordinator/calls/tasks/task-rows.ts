@@ -1,6 +1,7 @@
 import type { Kysely, Transaction } from 'kysely'
 import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { iso } from '../../../shared/time.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { a2aTaskTable, type TaskRow } from './a2a-task.table.ts'
@@ -85,7 +86,7 @@ export type Update = Pick<TaskStatus, 'state' | 'timestamp'>
 
 /**
  * Returns the state and last update of each task by id; the time alone is ambiguous, since two
- * updates may fall in one millisecond.
+ * updates may fall in one millisecond. A task whose state cannot be read is absent.
  */
 export const readUpdates = async (
   db: Reader,
@@ -103,10 +104,12 @@ export const readUpdates = async (
     )
     .execute()
   return new Map(
-    rows.map(row => {
-      const { id, statusState, statusLastUpdated } = a2aTaskTable.readSome(row)
-      return [id, { state: statusState, timestamp: iso(statusLastUpdated) }]
-    }),
+    readEach(rows, a2aTaskTable.readSome, undefined).map(
+      ({ id, statusState: state, statusLastUpdated }) => [
+        id,
+        { state, timestamp: iso(statusLastUpdated) },
+      ],
+    ),
   )
 }
 

@@ -1,4 +1,4 @@
-import { integer, oneOf, optional, text, time } from '../../kernel/store/columns.ts'
+import { growingWords, integer, optional, text, time } from '../../kernel/store/columns.ts'
 import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
 import { TASK_STATES } from './task-state.ts'
 
@@ -8,8 +8,8 @@ export const taskTransitionTable = defineTable('task_transitions', {
     task_id: text(),
     seq: integer(),
     at: time(),
-    from_state: optional(oneOf(TASK_STATES)),
-    to_state: oneOf(TASK_STATES),
+    from_state: optional(growingWords(TASK_STATES)),
+    to_state: growingWords(TASK_STATES),
     actor: text(),
     reason: optional(text()),
     gate_request_id: optional(text()),

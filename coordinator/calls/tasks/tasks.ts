@@ -158,8 +158,8 @@ export const createTasks = (parts: TaskParts): Tasks => {
     runs: taskIds => readRuns(ledger.read, taskIds),
     list: (request, reader) => listTasks(ledger.read, request, reader, logger),
     count: (filter, reader) => countTasks(ledger.read, filter, reader),
-    transitions: (taskId, page) => readTransitions(ledger.read, taskId, page),
-    newestTransitions: (taskIds, limit) => readNewest(ledger.read, taskIds, limit),
+    transitions: (taskId, page) => readTransitions(ledger.read, taskId, page, logger),
+    newestTransitions: (taskIds, limit) => readNewest(ledger.read, taskIds, limit, logger),
     drop: (before, { free } = ledger) => free.write(trx => dropEnded(trx, before, DROPPED_AT_ONCE)),
   }
 }

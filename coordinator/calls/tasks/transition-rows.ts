@@ -1,13 +1,17 @@
 import { type Kysely, sql, type Transaction } from 'kysely'
+import type { Logger } from 'pino'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { type TaskTransition, taskTransitionTable } from './task-transition.table.ts'
 
 type Reader = Kysely<LedgerTables> | Transaction<LedgerTables>
 
+/** Reads the history of a task; a gap is left by a row that cannot be read. */
 export const readTransitions = async (
   db: Reader,
   taskId: string,
   { after = 0, limit = 1000 }: { after?: number; limit?: number } = {},
+  logger?: Pick<Logger, 'warn'>,
 ): Promise<TaskTransition[]> => {
   const rows = await db
     .selectFrom('task_transitions')
@@ -17,7 +21,7 @@ export const readTransitions = async (
     .orderBy('seq')
     .limit(limit)
     .execute()
-  return rows.map(taskTransitionTable.read)
+  return readEach(rows, taskTransitionTable.read, logger)
 }
 
 export const lastTransition = async (
@@ -34,11 +38,15 @@ export const lastTransition = async (
   return row && taskTransitionTable.read(row)
 }
 
-/** Returns the newest transitions of each task, at most `limit` per task, oldest first. */
+/**
+ * Returns the newest transitions of each task, at most `limit` per task, oldest first, without those
+ * that cannot be read.
+ */
 export const readNewest = async (
   db: Reader,
   taskIds: readonly string[],
   limit: number,
+  logger?: Pick<Logger, 'warn'>,
 ): Promise<Map<string, TaskTransition[]>> => {
   const rows = await db
     .selectFrom('task_transitions')
@@ -53,5 +61,5 @@ export const readNewest = async (
     .orderBy('task_id')
     .orderBy('seq')
     .execute()
-  return Map.groupBy(rows.map(taskTransitionTable.read), ({ taskId }) => taskId)
+  return Map.groupBy(readEach(rows, taskTransitionTable.read, logger), ({ taskId }) => taskId)
 }

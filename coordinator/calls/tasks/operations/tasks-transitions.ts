@@ -1,17 +1,21 @@
 import * as z from 'zod'
 import { iso } from '../../../../shared/time.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
+import { createGrowingChoice } from '../../../kernel/declaration/define-view.ts'
 import { pageLimit } from '../../../kernel/declaration/fields.ts'
 import { defineOperation } from '../../../kernel/declaration/operation.ts'
+import { TASK_STATES } from '../task-state.ts'
 import type { TaskTransition } from '../task-transition.table.ts'
 import type { TaskViews } from '../task-views.ts'
 import { findBrokenTransition } from '../transition.ts'
-import { TaskId, TaskStateName } from './task-view.ts'
+import { TaskId } from './task-view.ts'
+
+const StateWord = createGrowingChoice(TASK_STATES)
 
 const Transition = z.object({
   seq: z.int(),
-  from: TaskStateName.nullable(),
-  to: TaskStateName,
+  from: StateWord.nullable(),
+  to: StateWord,
   at: z.iso.datetime(),
   /** `key:…`, `anonymous` or `coordinator`. */
   actor: z.string(),

@@ -89,6 +89,39 @@ t.test('a task that another process runs is followed to its end', async t => {
   t.strictSame(await readUntil(events, undefined), ['completed'])
 })
 
+t.test('a task of an unreadable state ends its followers, and no others', async t => {
+  const { clock, one, two, store } = await scene(t)
+  const [damaged, sound] = [stepwise(), stepwise()]
+  const [first, second] = [
+    await one.begin(newTask(damaged.work)),
+    await one.begin(newTask(sound.work)),
+  ]
+  const { events: failing } = await two.follow(first.taskId, HOME)
+  const { events } = await two.follow(second.taskId, HOME)
+  const late = setTimeout(() => {
+    failing.close()
+    events.close()
+  }, 10_000)
+  clock.now++
+  first.start()
+  second.start()
+  await Promise.all([damaged.begun, sound.begun])
+  await readUntil(failing, 'working')
+  await store.ledger.sealed.write(trx =>
+    trx
+      .updateTable('a2a_tasks')
+      .set({ status_state: 'TASK_STATE_LATER' as never })
+      .where('id', '=', first.taskId)
+      .execute(),
+  )
+  clock.now++
+  for (const go of sound.next) go()
+  t.equal((await readUntil(events, 'completed')).at(-1), 'completed')
+  await t.rejects(readUntil(failing, undefined), { code: 'internal' })
+  clearTimeout(late)
+  for (const go of damaged.next) go()
+})
+
 t.test('states that follow each other within a millisecond are all seen', async t => {
   const { one, two } = await scene(t)
   const { work, begun, next } = stepwise()

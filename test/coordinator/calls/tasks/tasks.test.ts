@@ -1,8 +1,12 @@
 import t from 'tap'
 import type { NewTask } from '../../../../coordinator/calls/tasks/new-task.ts'
 import { artifactOf, dataPart } from '../../../../coordinator/calls/tasks/parts.ts'
+import { taskTransitionTable } from '../../../../coordinator/calls/tasks/task-transition.table.ts'
 import { createTasks } from '../../../../coordinator/calls/tasks/tasks.ts'
-import { findBrokenTransition } from '../../../../coordinator/calls/tasks/transition.ts'
+import {
+  findBrokenTransition,
+  sealTransition,
+} from '../../../../coordinator/calls/tasks/transition.ts'
 import type { TurnWork } from '../../../../coordinator/calls/tasks/turn.ts'
 import type { EventDraft } from '../../../../coordinator/kernel/events/bus.ts'
 import { systemRuntime } from '../../../../shared/runtime.ts'
@@ -100,7 +104,7 @@ t.test(
 )
 
 t.test('a changed, moved or removed row of the history is detected', async t => {
-  const { tasks } = await scene(t)
+  const { tasks, store } = await scene(t)
   const { taskId, start } = await tasks.begin(newTask(complete))
   const { events } = await tasks.follow(taskId, HOME)
   start()
@@ -111,6 +115,14 @@ t.test('a changed, moved or removed row of the history is detected', async t => 
   t.equal(findBrokenTransition(rows.map(row => ({ ...row, actor: 'somebody' }))), 1)
   t.equal(findBrokenTransition(rows.toReversed()), 1)
   t.equal(findBrokenTransition(rows.slice(1)), 1)
+  const { prev: _, hash: last = '', ...change } = { ...rows[1], taskId, seq: 3, at: 3, actor: 'a' }
+  const later = sealTransition({ ...change, toState: 'paused' as 'working' }, last)
+  await store.ledger.sealed.write(trx =>
+    trx.insertInto('task_transitions').values(taskTransitionTable.write(later)).execute(),
+  )
+  const all = await tasks.transitions(taskId)
+  t.equal(all[2]?.toState, 'paused', 'a state of a later version is read')
+  t.equal(findBrokenTransition(all), undefined)
   await tasks.close()
 })
 
