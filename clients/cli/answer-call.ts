@@ -15,11 +15,11 @@ import {
   type KindFacts,
   type KnownAnswer,
   requestIdOf,
+  toKnown,
 } from './known-answer.ts'
 import { fillDeclaredStep } from './next-step.ts'
 import { readableAnswer } from './readable-answer.ts'
 import { sendWithKey } from './send-with-key.ts'
-import type { SentCommand } from './sent-command.ts'
 import type { OpenSession } from './session.ts'
 import { findUnconfirmed } from './unconfirmed.ts'
 
@@ -71,7 +71,7 @@ const findJudgedPart = (
 /** Kind of the answer after a wait: a command stays one, other work has ended. */
 const endOf = (known: KnownAnswer, answer: PrintableRows): KnownAnswer =>
   known.kind === 'command' || known.kind === 'device_command'
-    ? { kind: known.kind, value: answer as unknown as SentCommand }
+    ? toKnown(known.kind, answer)
     : { kind: 'other' }
 
 /** Members of an answer that say nothing where its list is empty. */

@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import type { AnswerRule } from '../../shared/answer-rule.ts'
 import { valueAt } from '../../shared/success-rule.ts'
 import type { DescribedOperation } from './document.ts'
@@ -12,6 +13,8 @@ export type KnownAnswer =
   | { kind: 'model_command' | 'model_load'; value: ModelAnswer }
   | { kind: 'task'; value: { id: string } }
   | { kind: 'begun_task'; value: { task_id: string } }
+  /** An answer about devices that cannot be read: whether they are at rest is not known. */
+  | { kind: 'unreadable' }
   /** An answer that informs, with nothing to wait for and no next step of its kind. */
   | { kind: 'other' }
 
@@ -66,13 +69,37 @@ export const classifyAnswer = (
   { answers, isGated, mode }: KindFacts,
 ): KnownAnswer => {
   if (isGated && (answer as GateAnswer | undefined)?.status === 'pending')
-    return { kind: 'gate_request', value: answer as GateAnswer }
-  if (mode === 'task') return { kind: 'begun_task', value: answer as { task_id: string } }
+    return toKnown('gate_request', answer)
+  if (mode === 'task') return toKnown('begun_task', answer)
   if (answers === undefined) return { kind: 'other' }
   const value = answers.field === undefined ? answer : valueAt(answer, answers.field)
   // a dry run has no command
-  if (value === null || value === undefined) return { kind: 'other' }
-  return { kind: answers.kind, value } as KnownAnswer
+  const isDry = answers.field !== undefined && (value === null || value === undefined)
+  return isDry ? { kind: 'other' } : toKnown(answers.kind, value)
+}
+
+/** The answer as one of its kind. An unexpected one informs, unless devices may still move after it. */
+export const toKnown = (kind: keyof typeof SHAPES, value: unknown): KnownAnswer => {
+  if (SHAPES[kind].safeParse(value).success) return { kind, value } as KnownAnswer
+  return { kind: kind === 'estop' || kind === 'device_command' ? 'unreadable' : 'other' }
+}
+
+const Command = z.object({ id: z.string(), verb: z.string(), state: z.string() })
+const Model = z.object({ cell_id: z.string(), model: z.string() })
+const Stop = z.object({ cells: z.object({ missing: z.array(z.object({ cell_id: z.string() })) }) })
+
+/** Members without which an answer of a kind cannot be followed or described. */
+const SHAPES = {
+  begun_task: z.object({ task_id: z.string() }),
+  command: Command,
+  device_command: Command,
+  estop: Stop.extend({ also: z.array(Stop).optional() }),
+  gate_request: z.object({ status: z.string() }),
+  model_add: z.object({ id: z.string() }),
+  model_command: Model.extend({ command_id: z.string(), command_state: z.string() }),
+  model_load: Model,
+  model_pull: z.object({ id: z.string(), cells: z.array(z.object({ cell_id: z.string() })) }),
+  task: z.object({ id: z.string() }),
 }
 
 /** Tells whether the answer is a request that waits for approval. */
@@ -92,6 +119,7 @@ const OLDER: Readonly<Record<string, AnswerRule>> = {
   'POST /v1/devices/{device_id}/hold': { kind: 'device_command' },
   'POST /v1/devices/{device_id}/land': { kind: 'device_command' },
   'POST /v1/skills/device-command': { kind: 'device_command', field: 'outcome' },
+  'POST /v1/skills/ros2-command': { kind: 'device_command', field: 'outcome' },
   'POST /v1/estop': { kind: 'estop' },
   'POST /v1/estop/release': { kind: 'estop' },
   'GET /v1/tasks/{task_id}': { kind: 'task' },

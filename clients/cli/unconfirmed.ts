@@ -21,10 +21,18 @@ export const findUnconfirmed = async (
   api: Pick<Api, 'get'>,
   known: KnownAnswer,
 ): Promise<GuidedError | undefined> => {
+  if (known.kind === 'unreadable') return describeUnreadable()
   if (known.kind === 'estop') return describeEstop(known.value)
   if (known.kind !== 'device_command') return undefined
   return known.value.state === 'succeeded' ? undefined : describeCommand(api, known.value)
 }
+
+const describeUnreadable = (): GuidedError =>
+  new GuidedError(
+    'internal',
+    'NOT confirmed: the answer of the coordinator cannot be read',
+    OWN_STOP,
+  )
 
 type DeviceCommand = SentCommand & {
   cell_id?: string

@@ -567,7 +567,7 @@ t.test('beside a coordinator without declared answers, calls are known by their 
     ...olderDeclaration(operation.method, operation.path),
   }))
   const known = older.filter(({ answers, isEmergency }) => answers !== undefined || isEmergency)
-  t.equal(known.length, 22)
+  t.equal(known.length, 23)
   for (const { operation, answers, isEmergency } of known) {
     t.strictSame(answers, operation.answers, operation.id)
     t.equal(isEmergency, operation.isEmergency === true, operation.id)

@@ -317,6 +317,35 @@ t.test('an e-stop that a cell has not confirmed is an error that names the cell'
   t.equal((await runCall('/v1/estop', estop([]))).failure, undefined)
 })
 
+t.test(
+  'an unexpected answer is printed, and is an error where a device may still move',
+  async t => {
+    const unreadable = { code: 'internal', message: /^NOT confirmed/, step: /own emergency stop/ }
+    for (const [path, answer] of [
+      ['/v1/estop', { estop_id: 'est_1' }],
+      ['/v1/estop', { released_at: null, cells: { missing: {} } }],
+      ['/v1/devices/{device_id}/stop', { id: 7, state: 'succeeded' }],
+      ['/v1/skills/ros2-command', { outcome: { state: 'sent' } }],
+      ['/v1/skills/ros2-command', { outcome: 'sent' }],
+    ] as const)
+      t.match((await runCall(path, answer)).failure, unreadable, JSON.stringify(answer))
+    t.equal((await runCall('/v1/skills/ros2-command', { outcome: null })).failure, undefined)
+    for (const path of [
+      '/v1/cells/{cell_id}/commands',
+      '/v1/cells/{cell_id}/models/{model}/load',
+      '/v1/cells/{cell_id}/models/{model}/unload',
+      '/v1/catalogue',
+      '/v1/catalogue/{model}/pull',
+      '/v1/gates/{gate_id}/requests',
+    ]) {
+      const none = classifyAnswer({ cells: null }, olderOperation('POST', path))
+      t.strictSame(none, { kind: 'other' }, path)
+    }
+    const begun = classifyAnswer({ id: 't1' }, { ...informingOperation, mode: 'task' })
+    t.strictSame(begun, { kind: 'other' })
+  },
+)
+
 t.test('the idempotency key is printed only when the outcome of its call is unknown', async t => {
   t.strictSame((await runCall('/v1/x', {})).hints, [])
   const send = async (code: ErrorCode) => {
