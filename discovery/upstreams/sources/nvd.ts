@@ -10,6 +10,7 @@ export default defineSource({
   rate: { requests: 5, perSeconds: 30 },
   rateWithKey: { requests: 50, perSeconds: 30 },
   concurrency: 1,
+  maxBytes: 16 * 1024 * 1024,
   isPersisted: true,
   timeoutSeconds: 30,
   key: { in: 'header', name: 'apiKey', isRequired: false },

@@ -51,37 +51,75 @@ type Vulnerability = z.infer<typeof Vulnerability>
 
 const MAX_HITS = 1000
 
-/** An answer without hits has no list. */
-const Answer = z.object({ vulns: z.array(z.unknown()).nullish() })
+/** An answer without hits has no list; one that is not the last has a token. */
+const Answer = z.object({
+  vulns: z.array(z.unknown()).nullish(),
+  next_page_token: z.string().nullish(),
+})
 
-/** Vulnerabilities of a product that is a package; none, with a warning, when the source fails. */
+/** Pages of one package. */
+const MAX_PAGES = 5
+
+interface Packages {
+  items: Item[]
+  /** True when every record was read, also where the product is no package. */
+  isComplete: boolean
+}
+
+/** Vulnerabilities of a product that is a package; what was not read is in a warning. */
 export const askOsv = async (
   product: string,
   version: string | undefined,
   context: LookupContext,
-): Promise<Item[]> => {
+): Promise<Packages> => {
   const found = PACKAGES[product.toLowerCase()]
-  if (found === undefined) return []
+  if (found === undefined) return { items: [], isComplete: true }
+  const query = { package: found, ...(version === undefined ? {} : { version }) }
+  const match = version === undefined ? 'product' : 'version'
+  const items: Item[] = []
   try {
-    const body = { package: found, ...(version === undefined ? {} : { version }) }
-    const reader = { module: import.meta.url, name: 'readOsv', input: found.name }
-    const request = { source: osv, path: '/v1/query', body, reading: { reader } }
-    const answer = await context.ask({ ...request, form: 'json' })
-    const hits = answer.body as ReturnType<typeof readOsv>
-    return hits.map(hit => ({ ...hit, match: version === undefined ? 'product' : 'version' }))
+    let token = ''
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
+      const page = await askPage({ ...query, ...(token && { page_token: token }) }, context)
+      items.push(...page.hits.map(hit => ({ ...hit, match }) as const))
+      token = page.token
+      if (token === '') return { items, isComplete: page.isComplete }
+    }
+    context.warn('partial_result', `only ${items.length} records were read`, osv.name)
   } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error
+    if (!(error instanceof UpstreamError) || context.signal.aborted) throw error
     context.warn('partial_result', 'package databases were not asked', osv.name)
-    return []
   }
+  return { items, isComplete: false }
+}
+
+const askPage = async (
+  body: { package: { name: string } },
+  context: LookupContext,
+): Promise<OsvPage> => {
+  const reader = { module: import.meta.url, name: 'readOsv', input: body.package.name }
+  const request = { source: osv, path: '/v1/query', body, reading: { reader } }
+  const answer = await context.ask({ ...request, form: 'json' })
+  return answer.body as OsvPage
+}
+
+interface OsvPage {
+  hits: CveHit[]
+  /** False when a record could not be read. */
+  isComplete: boolean
+  /** Token of the next page; empty for the last one. */
+  token: string
 }
 
 /** Reads an answer, which may have many megabytes, off the event loop. */
-export const readOsv = (body: unknown, product: string): CveHit[] =>
-  (Answer.parse(body).vulns ?? [])
+export const readOsv = (body: unknown, product: string): OsvPage => {
+  const { vulns, next_page_token } = Answer.parse(body)
+  const hits = (vulns ?? [])
     .flatMap(each => Vulnerability.safeParse(each).data ?? [])
     .slice(0, MAX_HITS)
     .map(one => toHit(one, product))
+  return { hits, isComplete: hits.length === (vulns ?? []).length, token: next_page_token ?? '' }
+}
 
 const toHit = (one: Vulnerability, product: string): CveHit => {
   const fixes = (one.affected ?? [])

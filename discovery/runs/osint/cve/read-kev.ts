@@ -46,7 +46,7 @@ const toEntry = (entry: z.infer<typeof Entry>): KevEntry => {
   const kev = {
     added_on: (entry.dateAdded ?? '').slice(0, 32),
     due_on: (entry.dueDate ?? '').slice(0, 32),
-    ransomware: entry.knownRansomwareCampaignUse === 'Known',
+    ransomware: readUse(entry.knownRansomwareCampaignUse),
     action: (entry.requiredAction ?? '').slice(0, 2048),
   }
   return {
@@ -78,3 +78,6 @@ const toEntry = (entry: z.infer<typeof Entry>): KevEntry => {
     },
   }
 }
+
+/** An entry without the field says nothing of ransomware. */
+const readUse = (use: string | null | undefined): boolean | null => (use ? use === 'Known' : null)

@@ -56,7 +56,7 @@ export interface NvdPage {
 /** A page has several megabytes, which are reduced off the event loop. */
 export const NVD_READING = {
   reader: { module: import.meta.url, name: 'readNvdPage' },
-  limits: { maxValues: 400_000 },
+  limits: { maxValues: 800_000 },
 }
 
 export const readNvdPage = (body: unknown): NvdPage => {
@@ -149,7 +149,8 @@ const toKev = (cve: Cve): CveHit['kev'] =>
     ? {
         added_on: cve.cisaExploitAdd.slice(0, 32),
         due_on: (cve.cisaActionDue ?? '').slice(0, 32),
-        ransomware: false,
+        // the NVD copies the date and the action only
+        ransomware: null,
         action: (cve.cisaRequiredAction ?? '').slice(0, 2048),
       }
     : null
