@@ -96,6 +96,7 @@ async function* examine(subject: DoctorSubject): AsyncGenerator<DoctorResult> {
   const health = await look('/health')
   yield* parts(health)
   yield* usage(health)
+  yield* rows(health)
   yield await commands(subject)
 }
 
@@ -273,6 +274,18 @@ const usage = ({ body }: CoordinatorReply): DoctorResult[] => {
   const says = 'some that was recorded is missing or was changed'
   const next = 'shoal alerts list shows the hours and what to do'
   return [{ name, state: 'warn', says, next }]
+}
+
+const rows = ({ body }: CoordinatorReply): DoctorResult[] => {
+  const { damaged_rows: damaged } = (body ?? {}) as { damaged_rows?: Record<string, number> }
+  // an older coordinator does not say
+  if (damaged === undefined) return []
+  const name = 'rows'
+  const tables = Object.entries(damaged).map(([table, count]) => `${count} of ${table}`)
+  if (tables.length === 0) return [{ name, state: 'ok', says: 'all that were read are readable' }]
+  const next =
+    'the log of the coordinator names each one: a newer version may have written it, otherwise restore it from a backup'
+  return [{ name, state: 'warn', says: `some cannot be read: ${tables.join(', ')}`, next }]
 }
 
 const parts = ({ body }: CoordinatorReply): DoctorResult[] =>

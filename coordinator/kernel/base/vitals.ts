@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { countDamagedRows } from '../store/damaged-rows.ts'
 import type { StoreProbe } from '../store/probe.ts'
 
 /** Health of the coordinator process and its state folder. */
@@ -10,6 +11,8 @@ export interface Vitals {
   storeProblem(): string | undefined
   /** Description of missing usage records; undefined while they are complete. */
   usageProblem(): string | undefined
+  /** Numbers of stored rows that could not be read since the start, by table. */
+  damagedRows(): Record<string, number>
   /** Metrics of the file system of the state folder. Rejects when they cannot be read. */
   disk(): Promise<{ freeBytes: number; totalBytes: number }>
   /** Longest delay of the event loop in the last one to two minutes, milliseconds. */
@@ -54,6 +57,7 @@ export const createVitals = ({
     brokerConnected,
     storeProblem: store.trouble,
     usageProblem: usage.trouble,
+    damagedRows: countDamagedRows,
     disk,
     loopDelayMs: loop.worstMs,
     beginWindow: loop.beginWindow,

@@ -1,6 +1,7 @@
 import type { Generated } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { AnyColumn } from './columns.ts'
+import { noteDamagedRow } from './damaged-rows.ts'
 import type { TableMigrations } from './store-migration.ts'
 
 export type Columns = Readonly<Record<string, AnyColumn>>
@@ -213,6 +214,7 @@ const createDamagedError = (
   error: unknown,
 ): ShoalError => {
   const id = key.map(part => `${part} ${row[part] ?? 'not selected'}`).join(', ')
+  noteDamagedRow(name, id)
   const why = error instanceof Error ? error.message : 'unknown'
   return new ShoalError('internal', `${name} (${id}): column ${column} is damaged: ${why}`, {
     cause: error,

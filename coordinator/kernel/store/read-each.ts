@@ -1,9 +1,23 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 
+/** Most reasons that are remembered; then they are logged again. */
+const MAX_REASONS = 10_000
+
+/** Reasons that this process has logged; each names its row. */
+const logged = new Set<string>()
+
+/** Logs a reason at its first occurrence: lists are read again and again. */
+const logOnce = (logger: Pick<Logger, 'warn'>, reason: string): void => {
+  if (logged.has(reason)) return
+  if (logged.size >= MAX_REASONS) logged.clear()
+  logged.add(reason)
+  logger.warn({ reason }, 'a stored row cannot be read')
+}
+
 /**
  * Reads rows each by itself, for lists and starts: a row that is damaged, or has a word of a newer
- * version, is logged and left out, so that the others are served. `read` is that of a table, or
+ * version, is logged once and left out, so that the others are served. `read` is that of a table, or
  * calls it.
  */
 export const readEach = <Row, Entity>(
@@ -17,7 +31,7 @@ export const readEach = <Row, Entity>(
       entities.push(read(row))
     } catch (error) {
       if (!(error instanceof ShoalError)) throw error
-      logger?.warn({ reason: error.message.slice(0, 300) }, 'a stored row cannot be read')
+      if (logger) logOnce(logger, error.message.slice(0, 300))
     }
   return entities
 }

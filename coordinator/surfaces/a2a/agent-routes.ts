@@ -16,7 +16,10 @@ interface AgentRouteParts {
   registered: CardFacts
   /** Unix time, milliseconds. */
   now: () => number
-  vitals: Pick<Vitals, 'uptimeSeconds' | 'brokerConnected' | 'storeProblem' | 'usageProblem'>
+  vitals: Pick<
+    Vitals,
+    'uptimeSeconds' | 'brokerConnected' | 'storeProblem' | 'usageProblem' | 'damagedRows'
+  >
 }
 
 const Part = z.enum(['ok', 'unavailable'])
@@ -29,6 +32,11 @@ const AgentHealth = z.object({
   broker: Part,
   store: Part,
   usage: z.enum(['ok', 'incomplete']).describe('Whether recorded usage is missing.'),
+  damaged_rows: z
+    .record(z.string(), z.int())
+    .describe(
+      'Stored rows by table that this coordinator could not read since its start: damaged, or of a newer version. The others are served, so `status` does not depend on it.',
+    ),
   skills: z.int().describe('Skills on the agent card.'),
 })
 type AgentHealth = z.infer<typeof AgentHealth>
@@ -63,6 +71,7 @@ export const agentRoutes: FastifyPluginAsync<AgentRouteParts> = async (
       broker,
       store,
       usage,
+      damaged_rows: vitals.damagedRows(),
       skills: registered.skills.length,
     }
   })

@@ -2,6 +2,7 @@ import { FAST_SECONDS, Histogram } from '../../../shared/metrics/histogram.ts'
 import { createCounter, createMetric, type Metric, Tally } from '../../../shared/metrics/metric.ts'
 import { systemRuntime } from '../../../shared/runtime.ts'
 import type { ChangeHook } from '../../kernel/store/change-hook.ts'
+import { countDamagedRows } from '../../kernel/store/damaged-rows.ts'
 import type { LaneObserver } from '../../kernel/store/engine.ts'
 import type { LaneName } from '../../kernel/store/lanes.ts'
 import type { StoreHooks, StoreOptions } from '../../kernel/store/store.ts'
@@ -78,6 +79,17 @@ export const createStoreMetrics = (nowMs: () => number = systemRuntime.nowMs): S
         },
         () => Number(isAway),
       ),
+      {
+        name: 'shoal_store_damaged_rows',
+        type: 'gauge',
+        help: 'Rows that could not be read since the start, damaged or of a newer version; at most 1000 per table.',
+        labels: ['table'],
+        read: () =>
+          Object.entries(countDamagedRows()).map(([table, value]) => ({
+            labels: { table },
+            value,
+          })),
+      },
     ],
   }
 }

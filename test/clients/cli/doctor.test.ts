@@ -168,6 +168,13 @@ t.test('each fault is reported with a remedy', async t => {
       'fail',
       /unavailable/,
     ],
+    ['rows', patient({ bodies: { '/health': [200, { damaged_rows: {} }] } }), 'ok', /readable/],
+    [
+      'rows',
+      patient({ bodies: { '/health': [200, { damaged_rows: { keys: 2, jobs: 1 } }] } }),
+      'warn',
+      /2 of keys, 1 of jobs/,
+    ],
   ] as const) {
     const found = await findNamed(name, of)
     t.match(found, { state, says }, `${name}: ${found?.says}`)

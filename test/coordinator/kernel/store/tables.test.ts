@@ -15,6 +15,7 @@ import {
   time,
   withDefault,
 } from '../../../../coordinator/kernel/store/columns.ts'
+import { countDamagedRows } from '../../../../coordinator/kernel/store/damaged-rows.ts'
 import { ddlOf } from '../../../../coordinator/kernel/store/ddl.ts'
 import {
   defineTable,
@@ -29,8 +30,10 @@ import {
 import { ledgerMigrations } from '../../../../coordinator/kernel/store/migrations.ts'
 import type { StorePlace } from '../../../../coordinator/kernel/store/place.ts'
 import { postgresEngine } from '../../../../coordinator/kernel/store/postgres/postgres-engine.ts'
+import { readEach } from '../../../../coordinator/kernel/store/read-each.ts'
 import { sqliteEngine } from '../../../../coordinator/kernel/store/sqlite/sqlite-engine.ts'
 import { openStore } from '../../../../coordinator/kernel/store/store.ts'
+import { createStoreMetrics } from '../../../../coordinator/surfaces/metrics/store-metrics.ts'
 import { createDatabase, postgresMissing } from '../../../support/postgres.ts'
 import { temporaryFolder } from './temporary.ts'
 
@@ -155,6 +158,31 @@ t.test(
     }
   },
 )
+
+t.test('damaged rows are counted once each, and logged once by lists', t => {
+  const reasons: string[] = []
+  const logger = { warn: ({ reason }: { reason: string }) => void reasons.push(reason) }
+  const rows = ['once', 'twice', 'sound'].map((id, n) => ({
+    ...row,
+    id,
+    ...(n < 2 && { state: 'later' as 'idle' }),
+  }))
+  const before = countDamagedRows().robots ?? 0
+  for (let n = 0; n < 3; n++)
+    t.equal(readEach(rows, robots.read, logger as never).length, 1, 'the sound one is read')
+  t.equal((countDamagedRows().robots ?? 0) - before, 2)
+  t.match(reasons, [/id once/, /id twice/])
+  t.equal(reasons.length, 2)
+  const gauge = createStoreMetrics().list.find(({ name }) => name === 'shoal_store_damaged_rows')
+  t.match(
+    gauge?.read().find(({ labels }) => labels.table === 'robots'),
+    { value: before + 2 },
+  )
+  for (let n = 0; n < 2000; n++)
+    readEach([{ ...row, id: `r${n}`, is_local: 2 }], robots.read, undefined)
+  t.equal(countDamagedRows().robots, 1000, 'no more are told apart')
+  t.end()
+})
 
 /** Kinds of columns and the rest, without what the engines name by themselves. */
 const readSqlite = async (db: Reader): Promise<Schema> => {
