@@ -18,7 +18,7 @@ interface Regrouping {
   moves: Move[]
   alarms: KeyAlarm[]
   /** Ids of the traces that were looked at together. */
-  traceIds: ReadonlySet<string>
+  traceIds: Set<string>
 }
 
 /** Most traces that are looked at together; more of them are connected by keys that mean nothing. */
@@ -32,6 +32,8 @@ export class EvidenceGraph {
   readonly traces = new Map<string, Trace>()
   readonly links = new Map<string, Link>()
   readonly pins = new Map<string, IdentityPin>()
+  /** True of a trace whose surroundings keep their entities: a decision about it is not known. */
+  isHeld: (trace: Trace) => boolean = () => false
   readonly #byConnection = new Map<string, Set<string>>()
   readonly #byAddress = new Map<string, Set<string>>()
   readonly #linked = new Map<string, Set<string>>()
@@ -76,12 +78,13 @@ export class EvidenceGraph {
   /** Assigns the traces around some of them to entities; an entity has the id of its oldest trace. */
   regroup(traceIds: Iterable<string>): Regrouping {
     const done = new Set<string>()
-    const result: Regrouping = { moves: [], alarms: [], traceIds: done }
+    const result: Regrouping = { moves: [], alarms: [], traceIds: new Set() }
     for (const id of traceIds) {
       if (done.has(id) || !this.traces.has(id)) continue
       const component = this.#listComponent(id)
       for (const trace of component) done.add(trace.id)
-      this.#regroupComponent(component, result)
+      if (component.some(this.isHeld)) result.moves.push(...assignAlone(component))
+      else this.#regroupComponent(component, result)
     }
     return result
   }
@@ -137,6 +140,7 @@ export class EvidenceGraph {
 
   #regroupComponent(component: readonly Trace[], result: Regrouping): void {
     const ids = new Set(component.map(({ id }) => id))
+    for (const id of ids) result.traceIds.add(id)
     const links = component.flatMap(({ id }) =>
       [...(this.#linked.get(id) ?? [])]
         .filter(other => id < other && ids.has(other))
@@ -165,6 +169,13 @@ export const listConnections = ({ keys, site }: Trace): string[] =>
 /** Names of the addresses of a trace. */
 export const listSiteAddresses = ({ keys, site }: Trace): string[] =>
   keys.filter(({ kind }) => kind === 'ip').map(key => `${formatKey(key)} ${site}`)
+
+/** Assigns the traces that have no entity, each to one of its own. */
+export const assignAlone = (traces: readonly Trace[]): Move[] => {
+  const moves: Move[] = []
+  for (const trace of traces) if (trace.entityId === undefined) assignEntity([trace], moves)
+  return moves
+}
 
 const assignEntity = (group: readonly Trace[], moves: Move[]): void => {
   const [founder] = group.toSorted((a, b) => a.bornAt - b.bornAt || (a.id < b.id ? -1 : 1))

@@ -1,7 +1,13 @@
 import * as z from 'zod'
+import type { Trace } from '../../../discovery/entities/trace.ts'
 import type { SightingFacts } from '../../../discovery/sighting.ts'
 import { json, oneOf, text, time } from '../../kernel/store/columns.ts'
-import { defineTable, type EntityOf, type TableOf } from '../../kernel/store/define-table.ts'
+import {
+  defineTable,
+  type EntityOf,
+  type RowOf,
+  type TableOf,
+} from '../../kernel/store/define-table.ts'
 import { StoredFacts } from './stored-sighting.ts'
 
 /** Traces of a decision about identity; those of `apart` have another side. */
@@ -25,6 +31,14 @@ export const discoveryPinTable = defineTable('discovery_pins', {
 })
 
 export type StoredPin = EntityOf<typeof discoveryPinTable>
+
+type PinRow = RowOf<typeof discoveryPinTable>
+
+/** True when a decision that cannot be read may be about a trace, as far as its row tells. */
+export const mayConcern = (
+  row: Pick<PinRow, 'entity_id' | 'body_json'>,
+  { id, entityId, foundedId }: Pick<Trace, 'id' | 'entityId' | 'foundedId'>,
+): boolean => [entityId, foundedId].includes(row.entity_id) || `${row.body_json}`.includes(id)
 
 /** Traces on both sides of a decision; none for one about values. */
 export const pinnedTraces = ({ body }: StoredPin): { traces: string[]; others: string[] } =>

@@ -5,6 +5,7 @@ import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { iso } from '../../../shared/time.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import {
   discoveryPinTable,
@@ -64,7 +65,10 @@ export class EntityAdmin {
     })
   }
 
-  /** Takes a decision back: the evidence decides again. Throws `not_found`. */
+  /**
+   * Takes a decision back, also one that cannot be read: the evidence decides again. Throws
+   * `not_found`.
+   */
   async unpin(pinId: string): Promise<void> {
     const { ledger, publish, now } = this.#parts
     await ledger.sealed.write(async trx => {
@@ -74,10 +78,10 @@ export class EntityAdmin {
         .returningAll()
         .executeTakeFirst()
       if (row === undefined) throw createUnknownError('pin', pinId)
-      const pin = discoveryPinTable.read(row)
-      if (pin.kind === 'values')
-        return publish(trx, await refreshEntities(trx, createUntouched(pin.entityId), now()))
-      const { traces, others } = pinnedTraces(pin)
+      if (row.kind === 'values')
+        return publish(trx, await refreshEntities(trx, createUntouched(row.entity_id), now()))
+      const [pin] = readEach([row], discoveryPinTable.read, undefined)
+      const { traces, others } = pin ? pinnedTraces(pin) : await findConcerned(trx, row.entity_id)
       return this.#regroup(trx, [...traces, ...others])
     })
   }
@@ -108,10 +112,11 @@ export class EntityAdmin {
     return eraseEntity(this.#parts, entityId, by)
   }
 
+  /** Decisions, the newest first, without those that cannot be read. */
   async listPins(limit: number): Promise<PinView[]> {
     const query = this.#parts.ledger.read.selectFrom('discovery_pins').selectAll()
     const rows = await query.orderBy('at', 'desc').orderBy('id').limit(limit).execute()
-    return rows.map(discoveryPinTable.read).map(pin => ({
+    return readEach(rows, discoveryPinTable.read, this.#parts.logger).map(pin => ({
       pin_id: pin.id,
       kind: pin.kind,
       entity_id: pin.entityId,
@@ -154,6 +159,11 @@ export class EntityAdmin {
     const moves = await evidence.regroup(traceIds)
     if (evidence.isCut)
       throw new ShoalError('conflict', 'too many sightings are connected with these entities')
+    if (evidence.holder !== undefined)
+      throw new ShoalError(
+        'conflict',
+        `the pin ${evidence.holder} about these entities cannot be read; take it back first, or upgrade this coordinator`,
+      )
     const at = now()
     const alarms = await evidence.save(at)
     const ids = new Set(moves.flatMap(({ from, to }) => (from === undefined ? [to] : [from, to])))
@@ -165,6 +175,12 @@ const createUntouched = (entityId: string) => ({
   ids: new Set([entityId]),
   seen: new Set<string>(),
   moves: [],
+})
+
+/** The traces that are known of a decision that cannot be read: those of its entity. */
+const findConcerned = async (trx: SealedTrx, entityId: string) => ({
+  traces: (await readTracesOf(trx, [entityId])).map(({ id }) => id),
+  others: [],
 })
 
 const readOwn = async (trx: SealedTrx, entityId: string): Promise<StoredTrace[]> => {

@@ -5,6 +5,7 @@ import {
 } from '../../../discovery/entities/describe-entity.ts'
 import type { Move } from '../../../discovery/entities/evidence-graph.ts'
 import { KEY_KINDS, type SightingFacts, type SightingKey } from '../../../discovery/sighting.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { listAbsent } from '../modules/scanners.ts'
@@ -81,7 +82,7 @@ export const nameOf = ({ fields, keys }: EntityDescription): string | null => {
   return typeof name === 'string' ? name : null
 }
 
-/** Values that operators have set, by entity. */
+/** Values that operators have set, by entity, without those that cannot be read. */
 const readPinnedValues = async (
   db: Pick<Kysely<LedgerTables>, 'selectFrom'>,
   ids: Iterable<string>,
@@ -94,7 +95,8 @@ const readPinnedValues = async (
       .where('entity_id', 'in', part)
       .execute(),
   )
-  return new Map(rows.map(discoveryPinTable.read).map(pin => [pin.entityId, pinnedValues(pin)]))
+  const pins = readEach(rows, discoveryPinTable.read, undefined)
+  return new Map(pins.map(pin => [pin.entityId, pinnedValues(pin)]))
 }
 
 const toEntity = (

@@ -1,8 +1,11 @@
+import type { Logger } from 'pino'
 import type { TraceHash } from '../../../discovery/entities/trace.ts'
 import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { type Actor, appendAudit } from '../../kernel/audit/audit.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
 import type { Events } from '../../kernel/events/bus.ts'
+import type { RowOf } from '../../kernel/store/define-table.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { Ledger, Records, SealedTrx } from '../../kernel/store/store.ts'
 import type { ModuleObserver } from '../modules/module-observer.ts'
 import type { ModuleResults } from '../modules/module-results.ts'
@@ -28,6 +31,7 @@ export interface ErasureParts {
   events: Pick<Events, 'reload'>
   publish: Publish
   pseudonyms: TraceHash
+  logger: Pick<Logger, 'warn'>
   now: () => number
 }
 
@@ -95,6 +99,17 @@ const eraseWithin = async (
   await publish(trx, [{ ...nothing, kind: 'erased', entity_id: entityId }])
 }
 
+/** The text decides of one that cannot be read. */
+const isPinAbout = (
+  row: RowOf<typeof discoveryPinTable>,
+  traceIds: ReadonlySet<string>,
+): boolean => {
+  const [pin] = readEach([row], discoveryPinTable.read, undefined)
+  if (pin === undefined) return [...traceIds].some(trace => `${row.body_json}`.includes(trace))
+  const { traces, others } = pinnedTraces(pin)
+  return [...traces, ...others].some(trace => traceIds.has(trace))
+}
+
 /** Deletes decisions about the entity, and decisions that have no effect without its traces. */
 const deletePins = async (
   trx: SealedTrx,
@@ -102,10 +117,9 @@ const deletePins = async (
   traceIds: ReadonlySet<string>,
 ): Promise<void> => {
   const rows = await trx.selectFrom('discovery_pins').selectAll().execute()
-  for (const pin of rows.map(discoveryPinTable.read)) {
-    const { traces, others } = pinnedTraces(pin)
-    const isAbout = [...traces, ...others].some(trace => traceIds.has(trace))
-    if (ids.has(pin.entityId) || isAbout)
-      await trx.deleteFrom('discovery_pins').where('id', '=', pin.id).execute()
+  for (const row of rows) {
+    const isAbout = isPinAbout(row, traceIds)
+    if (ids.has(row.entity_id) || isAbout)
+      await trx.deleteFrom('discovery_pins').where('id', '=', row.id).execute()
   }
 }

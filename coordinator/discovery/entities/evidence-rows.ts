@@ -5,10 +5,12 @@ import type { Link } from '../../../discovery/entities/link.ts'
 import type { IdentityPin } from '../../../discovery/entities/pin.ts'
 import type { Trace } from '../../../discovery/entities/trace.ts'
 import { splitList } from '../../kernel/base/split-list.ts'
+import type { RowOf } from '../../kernel/store/define-table.ts'
+import { readEach } from '../../kernel/store/read-each.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import type { LedgerTables } from '../../kernel/store/tables.ts'
 import { discoveryLinkTable } from './discovery-link.table.ts'
-import { discoveryPinTable, pinnedTraces } from './discovery-pin.table.ts'
+import { discoveryPinTable, mayConcern, pinnedTraces } from './discovery-pin.table.ts'
 import { discoveryTraceTable } from './discovery-trace.table.ts'
 
 type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
@@ -102,7 +104,7 @@ export const readTraceLengths = async (
   return new Map(rows.map(row => [row.id, Number(row.length)]))
 }
 
-/** Links of traces, at most `limit`. */
+/** Links of traces, at most `limit`, without those that cannot be read. */
 export const readLinks = async (
   db: Reading,
   ids: readonly string[],
@@ -116,20 +118,32 @@ export const readLinks = async (
       .selectAll()
       .where(row => row.or([row('a', 'in', part), row('b', 'in', part)]))
     const rows = await query.limit(limit - links.length).execute()
-    links.push(...rows.map(discoveryLinkTable.read))
+    links.push(...readEach(rows, discoveryLinkTable.read, undefined))
   }
   return links
 }
 
-export const readIdentityPins = async (db: Reading): Promise<IdentityPin[]> => {
+/**
+ * Decisions about identity. `findHolder` returns the id of one that cannot be read and may be about
+ * a trace: it may keep traces apart, so nothing around it may be joined or divided.
+ */
+export const readIdentityPins = async (
+  db: Reading,
+): Promise<{ pins: IdentityPin[]; findHolder: (trace: Trace) => string | undefined }> => {
   const query = db.selectFrom('discovery_pins').selectAll().where('kind', '!=', 'values')
   const rows = await query.orderBy('id').execute()
-  return rows.map(discoveryPinTable.read).map(pin => {
-    const { traces, others } = pinnedTraces(pin)
-    return pin.kind === 'apart'
-      ? { id: pin.id, kind: 'apart', traces, others }
-      : { id: pin.id, kind: 'together', traces }
-  })
+  const pins = readEach(rows, toIdentityPin, undefined)
+  const known = new Set(pins.map(({ id }) => id))
+  const unread = rows.filter(({ id }) => !known.has(id))
+  return { pins, findHolder: trace => unread.find(row => mayConcern(row, trace))?.id }
+}
+
+const toIdentityPin = (row: RowOf<typeof discoveryPinTable>): IdentityPin => {
+  const pin = discoveryPinTable.read(row)
+  const { traces, others } = pinnedTraces(pin)
+  return pin.kind === 'apart'
+    ? { id: pin.id, kind: 'apart', traces, others }
+    : { id: pin.id, kind: 'together', traces }
 }
 
 export const putTrace = async (trx: SealedTrx, trace: StoredTrace): Promise<void> => {

@@ -93,6 +93,7 @@ export const openEntities = async ({
     events,
     publish,
     pseudonyms,
+    logger,
     now,
   })
   events.subscribe(DELTA_EVENT, event => reloadAfterErasure(events, event))

@@ -1,5 +1,6 @@
 import { type FactClaim, putClaim } from '../../../discovery/entities/claim.ts'
 import {
+  assignAlone,
   EvidenceGraph,
   listConnections,
   listSiteAddresses,
@@ -51,6 +52,7 @@ export class StoredEvidence {
   readonly #hashes: TraceHash
   readonly #left: EvidenceBounds
   #isCut = false
+  #holder: string | undefined
   readonly #graph: EvidenceGraph
   readonly #claims = new Map<string, readonly FactClaim[]>()
   readonly #lastAt = new Map<string, number>()
@@ -75,6 +77,11 @@ export class StoredEvidence {
     return this.#isCut
   }
 
+  /** Id of a decision that cannot be read and kept traces as they are; undefined without one. */
+  get holder(): string | undefined {
+    return this.#holder
+  }
+
   /** Takes observations in and assigns their traces to entities. */
   async observe(observations: readonly Observation[], now: number): Promise<EvidenceChange> {
     await this.#loadAround(observations, now)
@@ -93,11 +100,18 @@ export class StoredEvidence {
 
   /**
    * Assigns the traces around some of them again, after a change of evidence or pins. When the
-   * evidence is cut, only new traces are assigned, each to an entity of its own.
+   * evidence is cut, or a decision about it cannot be read, only new traces are assigned, each to an
+   * entity of its own.
    */
   async regroup(ids: readonly string[]): Promise<Move[]> {
     if (ids.length === 0) return []
-    for (const pin of await readIdentityPins(this.#trx)) this.#graph.pins.set(pin.id, pin)
+    const { pins, findHolder } = await readIdentityPins(this.#trx)
+    for (const pin of pins) this.#graph.pins.set(pin.id, pin)
+    this.#graph.isHeld = trace => {
+      const holder = findHolder(trace)
+      this.#holder ??= holder
+      return holder !== undefined
+    }
     await this.#loadConnected(ids)
     if (this.#isCut) return this.#keepApart(ids)
     const { moves, alarms, traceIds } = this.#graph.regroup(ids)
@@ -126,13 +140,7 @@ export class StoredEvidence {
   }
 
   #keepApart(ids: readonly string[]): Move[] {
-    const fresh = ids.flatMap(id => this.#graph.traces.get(id) ?? [])
-    return fresh
-      .filter(({ entityId }) => entityId === undefined)
-      .map(trace => {
-        trace.entityId = trace.foundedId
-        return { traceId: trace.id, from: undefined, to: trace.foundedId }
-      })
+    return assignAlone(ids.flatMap(id => this.#graph.traces.get(id) ?? []))
   }
 
   #readStored(id: string): StoredTrace {

@@ -89,6 +89,7 @@ const openScene = async (t: Test, coordinators = 1) => {
       events: { reload: async () => {} },
       publish,
       pseudonyms: TEST_PSEUDONYMS,
+      logger: { warn: () => {} },
       now,
     })
     const tidy = (limits: Partial<EntityLimits> = {}) =>
@@ -617,6 +618,42 @@ t.test('what a later version has stored is read and recorded beside', async t =>
   t.equal((await query.page({ limit: 10 })).entities.length, 2)
   const [first] = await query.deltas({ limit: 10 })
   t.match(first, { kind: 'moved', name: null, other_id: null })
+})
+
+t.test('around a decision that cannot be read all is recorded and nothing merges', async t => {
+  const { run, query, admin, ledger, clock } = await openScene(t)
+  const see = async (hostname: string) => {
+    await run([host(1), host(2)])
+    const keys = [{ kind: 'ip', value: '10.0.0.1' }] as const
+    await run([{ keys: [...keys], facts: { hostname } }], 'mdns-scan')
+  }
+  const list = async () => (await query.page({ limit: 10 })).entities
+  for (const damage of [{ body_json: '{' }, { kind: 'later' as never }]) {
+    await see('one')
+    const split = (await list()).find(({ keys }) => keys.some(({ value }) => value.endsWith(':01')))
+    const pin = await admin.split(split?.entity_id ?? '', ['mac=b8:27:eb:00:00:01'], 'p')
+    t.equal((await list()).length, 3)
+    await ledger.sealed.write(async trx => {
+      await trx.updateTable('discovery_pins').set(damage).where('id', '=', pin).execute()
+      await trx
+        .updateTable('discovery_links')
+        .set({ kind: 'later' as never })
+        .execute()
+    })
+    await see('two')
+    await run([{ ...host(1), facts: { hostname: 'three' } }])
+    const apart = await list()
+    t.equal(apart.length, 3)
+    t.equal(Date.parse(apart[0]?.last_seen ?? ''), clock.now)
+    t.strictSame(await admin.listPins(10), [])
+    const [one = '', other = ''] = apart
+      .filter(({ keys }) => !keys.some(({ value }) => value.endsWith(':02')))
+      .map(({ entity_id }) => entity_id)
+    await t.rejects(admin.merge(one, other, 'p'), { code: 'conflict', message: pin })
+    await admin.unpin(pin)
+    await see(`four ${pin}`)
+    t.equal((await list()).length, 2)
+  }
 })
 
 t.test('an erasure leaves what the coordinator itself says of other entities', async t => {
