@@ -7,6 +7,7 @@ export interface KeyViews {
   keys: Pick<
     Keys,
     | 'asNow'
+    | 'authenticate'
     | 'get'
     | 'getRevocable'
     | 'list'

@@ -1,9 +1,11 @@
 import { ShoalError } from '../../../../shared/errors.ts'
 import type { KeyViews } from '../../../access/keys/open.ts'
+import { KEY_PREFIX, newSecret } from '../../../access/keys/secret.ts'
 import type { CallViews } from '../../../calls/invoke/call-views.ts'
 import { isRoutable } from '../../../fleet/cells/cell.ts'
 import { readyModels } from '../../../fleet/cells/fleet.ts'
 import type { FleetViews } from '../../../fleet/cells/open.ts'
+import type { AuditViews } from '../../../kernel/audit/open.ts'
 import type { VitalViews } from '../../../kernel/base/vitals.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
@@ -22,7 +24,13 @@ interface CaseOutcome {
 }
 
 /** Views that the checks ask. */
-export type SuiteViews = CallViews & FleetViews & KeyViews & QueueViews & ServiceViews & VitalViews
+export type SuiteViews = AuditViews &
+  CallViews &
+  FleetViews &
+  KeyViews &
+  QueueViews &
+  ServiceViews &
+  VitalViews
 
 /** One check against the running system. */
 interface SuiteCase {
@@ -37,7 +45,7 @@ export const listCases = (
   realms: readonly string[] | undefined,
   { skills }: Pick<CallViews, 'skills'>,
 ): SuiteCase[] => {
-  const minimal = [serviceCase('iio_api'), STORE, ACCESS, QUEUE]
+  const minimal = [serviceCase('iio_api'), STORE, ACCESS, WRONG_KEY, REVOKED_KEY, QUEUE]
   const keycloak = [...minimal, serviceCase('keycloak', realms)]
   const all = [...keycloak, serviceCase('cockpit'), BROKER, CELLS, MODELS, AUDIT, CHAT]
   if (scenario === 'minimal') return minimal
@@ -45,6 +53,8 @@ export const listCases = (
   return scenario === 'full-stack' ? all : [...all, ...skills.flatMap(skillCase)]
 }
 
+/** Newest revoked keys that are tried. */
+const MAX_REVOKED = 16
 const PASSED: CaseOutcome = { outcome: 'passed', reason: undefined }
 const createFailure = (reason: string): CaseOutcome => ({ outcome: 'failed', reason })
 const createSkip = (reason: string): CaseOutcome => ({ outcome: 'skipped', reason })
@@ -110,6 +120,34 @@ const ACCESS: SuiteCase = {
   },
 }
 
+/** Secret of the right form and id that was never issued, presented as every request is. */
+const WRONG_KEY: SuiteCase = {
+  id: 'access-wrong-key',
+  scope: 'auth',
+  run: async ({ key, keys }) => {
+    const presented = newSecret(KEY_PREFIX, key?.id).text
+    const admitted = await keys.authenticate(presented)
+    return admitted === undefined
+      ? PASSED
+      : createFailure('a secret that was never issued is valid')
+  },
+}
+
+/** Revoked keys of the tenant; their secrets are not stored, so their rights are looked up. */
+const REVOKED_KEY: SuiteCase = {
+  id: 'access-revoked-key',
+  scope: 'auth',
+  run: async context => {
+    const { keys } = context
+    const listed = await keys.list(scopeOf(context))
+    const revoked = listed.filter(({ revokedAt }) => revokedAt !== undefined).slice(-MAX_REVOKED)
+    if (revoked.length === 0) return createSkip('no key of this tenant is revoked')
+    for (const { id } of revoked)
+      if ((await keys.asNow(id)) !== undefined) return createFailure(`revoked key ${id} is valid`)
+    return PASSED
+  },
+}
+
 const QUEUE: SuiteCase = {
   id: 'queue',
   scope: 'magic',
@@ -122,10 +160,16 @@ const QUEUE: SuiteCase = {
   },
 }
 
+/** Every link of the audit chain, its counter, and the mark of a fault found before. */
 const AUDIT: SuiteCase = {
   id: 'audit',
   scope: 'magic',
-  run: context => callRead(context, 'compliance-status', {}),
+  run: async ({ audit }) => {
+    const verdict = await audit.verify()
+    return verdict.ok
+      ? PASSED
+      : createFailure(`the chain is broken at row ${verdict.brokenAt}: ${verdict.reason}`)
+  },
 }
 
 const CHAT: SuiteCase = {

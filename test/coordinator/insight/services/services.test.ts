@@ -5,7 +5,8 @@ import { createAsk } from '../../../../coordinator/insight/services/probe.ts'
 import { asSendError } from '../../../../shared/outbound/send-error.ts'
 import { a2aScene, askUntil, caller } from '../../../support/a2a.ts'
 import { startStandIns } from '../../../support/stand-in-services.ts'
-import { temporaryFolder } from '../../kernel/store/temporary.ts'
+import { dropGuards } from '../../kernel/audit/guarding.ts'
+import { BY, temporaryFolder } from '../../kernel/store/temporary.ts'
 
 const scene = async (t: Test, keycloak: object = {}) => {
   const standIns = await startStandIns(t)
@@ -202,6 +203,8 @@ t.test('the test suite runs real checks and names what it skips', async t => {
   t.match(await outcomes({ scenario: 'keycloak-full', scope: 'auth' }), {
     'service-keycloak': 'passed',
     access: 'passed',
+    'access-wrong-key': 'passed',
+    'access-revoked-key': 'skipped',
   })
   standIns.keycloak.isReady = false
   t.match(await outcomes({ scenario: 'full-stack' }), {
@@ -215,6 +218,39 @@ t.test('the test suite runs real checks and names what it skips', async t => {
   t.match(dry.json, { passed: 0, failed: 0, skipped: 0 })
   t.ok(dry.json.cases.length > 20)
   t.match(await suite({ realms: 'a b' }), { status: 422, json: { error: { param: 'realms' } } })
+})
+
+t.test('the test suite tries a wrong and a revoked key, and adds nothing', async t => {
+  const { ask, url, demo, views } = await scene(t)
+  const { json } = caller(url, demo.operator)
+  const stray = await views.keys.asNow(demo.approver_a.slice(8, 16))
+  const keyCase = async (id: string) =>
+    (await ask('run-test-suite', { scope: 'auth' })).json.cases.find(
+      (each: { id: string }) => each.id === id,
+    )
+  t.match(await keyCase('access-revoked-key'), { outcome: 'skipped', reason: /is revoked/ })
+  await views.keys.revoke(String(stray?.id), { tenantId: 'demo' }, BY)
+  const head = (await json('/v1/audit/verify')).json.head.seq
+  t.match(await keyCase('access-revoked-key'), { outcome: 'passed' })
+  t.match(await keyCase('access-wrong-key'), { outcome: 'passed' })
+  t.equal((await json('/v1/audit/verify')).json.head.seq, head)
+
+  views.keys.asNow = async () => stray
+  t.match(await keyCase('access-revoked-key'), { outcome: 'failed', reason: /is valid$/ })
+})
+
+t.test('the test suite fails when a row of the audit is changed', async t => {
+  const { ask, store } = await scene(t)
+  const audit = async () =>
+    (await ask('run-test-suite', { scenario: 'full-stack', scope: 'magic' })).json.cases.find(
+      ({ id }: { id: string }) => id === 'audit',
+    )
+  t.match(await audit(), { outcome: 'passed' })
+  await store.ledger.sealed.write(async trx => {
+    await dropGuards(trx)
+    await trx.updateTable('audit').set({ actor: 'x' }).where('seq', '=', 1).execute()
+  })
+  t.match(await audit(), { outcome: 'failed', reason: /^the chain is broken at row 1: / })
 })
 
 t.test('two coordinators that see one outage start one repair and send one notice', async t => {
