@@ -23,6 +23,8 @@ interface GpuVram {
   level: VramLevel
   /** True when the memory is the host's, shared with everything else that runs there. */
   unifiedMemory: boolean
+  /** Why its use is unknown; null when it is known. */
+  reason: string | null
 }
 
 export const gpuVram = (gpu: GpuSample): GpuVram => {
@@ -35,7 +37,19 @@ export const gpuVram = (gpu: GpuSample): GpuVram => {
     usedPercent,
     level: vramLevel(usedPercent),
     unifiedMemory: gpu.unified_memory,
+    reason: usedPercent === null ? whyUnknown(gpu) : null,
   }
+}
+
+const whyUnknown = (gpu: GpuSample): string => {
+  if (gpu.mig_enabled === true)
+    return 'the GPU is partitioned into MIG instances, whose memory is measured separately'
+  if (gpu.vram_total_bytes === 0) return 'the driver reports a memory of 0 bytes'
+  const missing =
+    gpu.vram_total_bytes !== null ? 'use' : gpu.vram_used_bytes !== null ? 'size' : 'size and use'
+  return gpu.unified_memory
+    ? `the GPU shares the memory of its host, and the ${missing} of that is not reported`
+    : `the driver does not report the ${missing} of the memory`
 }
 
 const ORDER: readonly VramLevel[] = ['critical', 'warn', 'unknown', 'ok']

@@ -1,8 +1,14 @@
 import * as z from 'zod'
+import { HOUR_MS } from '../../../../shared/time.ts'
 import type { VitalViews } from '../../../kernel/base/vitals.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
+import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import type { CallViews } from '../call-views.ts'
+import type { CallHourViews } from '../open-call-hours.ts'
+
+/** Stored hours that are summed. */
+const HOURS = 24
 
 const milliseconds = z
   .number()
@@ -14,7 +20,7 @@ export default defineSkill({
   group: 'fleet',
   name: 'Skill statistics',
   description:
-    'Show call counts, failures and latency of each skill since this coordinator started.',
+    'Show call counts, failures and latency of each skill: those of this coordinator since it started, and those of your tenant in the stored hours, which outlast a restart.',
   tags: ['fleet', 'operations', 'statistics'],
   access: 'operator',
   effect: 'read',
@@ -32,8 +38,18 @@ export default defineSkill({
         p95_ms: milliseconds,
       }),
     ),
+    stored: z
+      .object({
+        from: z.iso.datetime(),
+        calls: z.int(),
+        errors: z.int(),
+        skills: z.array(
+          z.object({ id: z.string(), calls: z.int(), errors: z.int(), mean_ms: z.number() }),
+        ),
+      })
+      .describe('Skills that your tenant has called within 24 hours, on all coordinators.'),
   }),
-  run: (_input, context: Context & CallViews & VitalViews) => {
+  run: async (_input, context: Context & CallHourViews & CallViews & VitalViews) => {
     const { calls, vitals, now } = context
     const skills = context.skills.map(({ id }) => ({ id, ...calls.metricsFor(id) }))
     const sum = (name: 'calls' | 'errors') => skills.reduce((all, skill) => all + skill[name], 0)
@@ -48,9 +64,33 @@ export default defineSkill({
         p50_ms: roundMs(p50Ms),
         p95_ms: roundMs(p95Ms),
       })),
+      stored: await readStored(context),
     }
   },
 })
+
+const readStored = async (context: Context & CallHourViews & CallViews) => {
+  const to = context.now() + 1
+  const from = floorHour(to - HOURS * HOUR_MS)
+  const known = new Set(context.skills.map(({ id }) => id))
+  const { tenantId } = scopeOf(context)
+  const sums = (await context.callHours.read({ from, to, tenantId })).filter(({ operationId }) =>
+    known.has(operationId),
+  )
+  return {
+    from: new Date(from).toISOString(),
+    calls: sums.reduce((all, { calls }) => all + calls, 0),
+    errors: sums.reduce((all, { errors }) => all + errors, 0),
+    skills: sums.map(({ operationId, calls, errors, durationMs }) => ({
+      id: operationId,
+      calls,
+      errors,
+      mean_ms: Math.round((durationMs / calls) * 100) / 100,
+    })),
+  }
+}
+
+const floorHour = (at: number): number => at - (at % HOUR_MS)
 
 /** Rounds to a hundredth of a millisecond. */
 const roundMs = (value: number | undefined): number | null =>

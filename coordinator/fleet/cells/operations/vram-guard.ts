@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { figure } from '../../../../shared/unknown-fields.ts'
+import type { UnknownField } from '../../../../shared/unknown-fields.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
@@ -19,12 +19,13 @@ const Level = z.enum(['ok', 'warn', 'critical', 'unknown'] satisfies VramLevel[]
 const Gpu = z.object({
   index: z.int(),
   id: z.string(),
-  used_bytes: figure(z.number().nullable(), 'the cell does not report the memory of this GPU'),
-  total_bytes: figure(z.number().nullable(), 'the cell does not report the memory of this GPU'),
-  used_percent: figure(z.number().nullable(), 'the cell does not report the memory of this GPU'),
+  used_bytes: z.number().nullable(),
+  total_bytes: z.number().nullable(),
+  used_percent: z.number().nullable(),
   level: Level,
   /** The memory is the host's. */
   unified_memory: z.boolean(),
+  reason: z.string().nullable().describe('Why its use is unknown; null when it is known.'),
 })
 
 export default defineSkill({
@@ -59,6 +60,7 @@ export default defineSkill({
       critical_above_percent: VRAM_CRITICAL_PERCENT,
       alerts,
       cells,
+      unknown: cells.flatMap(listUnknownMemory),
     }
   },
 })
@@ -78,7 +80,19 @@ const viewOf = (cell: Cell) => {
         used_percent: gpu.usedPercent,
         level: gpu.level,
         unified_memory: gpu.unifiedMemory,
+        reason: gpu.reason,
       })),
     },
   ]
 }
+
+const MEMORY = ['used_bytes', 'total_bytes', 'used_percent'] as const
+
+/** Each unknown figure of a cell's GPUs, with the reason of this GPU. */
+const listUnknownMemory = ({ cell_id, gpus }: ReturnType<typeof viewOf>[number]): UnknownField[] =>
+  gpus.flatMap(gpu =>
+    MEMORY.filter(name => gpu[name] === null).map(name => ({
+      field: `cells[].gpus[].${name}`,
+      reason: `GPU ${gpu.index} of cell ${cell_id}: ${gpu.reason}`,
+    })),
+  )

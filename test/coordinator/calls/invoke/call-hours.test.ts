@@ -36,3 +36,23 @@ t.test('calls through any surface are kept', async t => {
     { operationId: 'skill-stats', calls: 1, errors: 0 },
   ])
 })
+
+t.test('skill-stats shows the stored calls of the tenant', async t => {
+  const { app, demo } = await openScene(t, { now: () => NOON })
+  const ask = async (key: string) =>
+    (
+      await app.inject({
+        method: 'POST',
+        url: '/v1/skills/skill-stats',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        payload: {},
+      })
+    ).json()
+  t.match((await ask(demo.operator)).stored, { calls: 0, errors: 0, skills: [] })
+  t.match((await ask(demo.operator)).stored, {
+    from: new Date(NOON - 24 * HOUR_MS).toISOString(),
+    calls: 1,
+    skills: [{ id: 'skill-stats', calls: 1, errors: 0, mean_ms: Number }],
+  })
+  t.match((await ask(demo.stranger)).stored, { calls: 0, skills: [] }, 'another tenant')
+})

@@ -263,10 +263,16 @@ t.test('samples appear as utilisation, VRAM levels, series and alerts', async t 
         level: 'critical',
         gpus: [
           { level: 'critical', unified_memory: false },
-          { level: 'unknown', unified_memory: true, used_percent: null },
+          {
+            level: 'unknown',
+            unified_memory: true,
+            used_percent: null,
+            reason: /shares the memory of its host/,
+          },
         ],
       },
     ],
+    unknown: [{ field: /^cells\[\]\.gpus\[\]\./, reason: /^GPU 1 of cell .*: the GPU shares/ }],
   })
   const series = await ask('GET', `/v1/cells/${cellId}/series?metric=vram_used_percent`)
   t.strictSame(series.json(), {
