@@ -81,7 +81,7 @@ const understand = <T extends z.ZodType>(
   try {
     return answer.parse(JSON.parse(text))
   } catch (cause) {
-    throw new ShoalError('upgrade_required', `the answer to ${path} makes no sense`, { cause })
+    throw new ShoalError('upgrade_required', `the answer to ${path} is invalid`, { cause })
   }
 }
 

@@ -70,7 +70,7 @@ export const DaemonConfig = z.strictObject({
     .strictObject({
       max_bytes: Setting.spoolBytes
         .default(64 * MIB)
-        .describe('Most disk space for what waits for the coordinator.'),
+        .describe('Maximum disk space for data that waits for the coordinator.'),
       telemetry_percent: z
         .number()
         .min(1)
@@ -93,7 +93,7 @@ export const DaemonConfig = z.strictObject({
         ),
       drain_bytes_per_second: Setting.drainBytesPerSecond
         .default(128 * 1024)
-        .describe('Speed at which it is sent after an outage.'),
+        .describe('Rate at which this data is sent after an outage.'),
     })
     .prefault({}),
   local: z
@@ -111,7 +111,7 @@ export const DaemonConfig = z.strictObject({
     .min(0)
     .max(3600)
     .default(30)
-    .describe('How long running answers may take to end after SIGTERM.'),
+    .describe('Time for running answers to finish after SIGTERM.'),
   probation_seconds: z
     .number()
     .min(1)

@@ -9,7 +9,7 @@ export const addressFault = (text: string): string | undefined => {
   if (!URL.canParse(text)) return 'it is not a URL'
   const url = new URL(text)
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'it must begin with https://'
-  if (url.username !== '' || url.password !== '') return 'it must not hold a name or password'
+  if (url.username !== '' || url.password !== '') return 'it must not contain a name or password'
   if (url.search !== '' || url.hash !== '') return 'it must end with its path'
   if (url.protocol === 'http:' && !isLoopback(url.hostname))
     return 'plain http would send the credential unprotected: use https, or a loopback address'

@@ -66,7 +66,7 @@ export const enrol = async (options: EnrolOptions): Promise<Identity> => {
 export const enrolOnce = async (options: EnrolOptions): Promise<Identity> => {
   const { url, now = Date.now } = options
   const token = parseJoinToken(options.token)
-  if (token === undefined) throw new ShoalError('auth_required', 'that is not a join token')
+  if (token === undefined) throw new ShoalError('auth_required', 'this is not a join token')
   const ca = await fetchPinnedAuthority(options, token.fingerprint)
   const answer = await askCoordinator(
     { ...options, ca },

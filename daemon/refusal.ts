@@ -84,7 +84,7 @@ export const createUnreachableError = (url: URL, cause: unknown): ShoalError => 
 const certificateFaults: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for other names',
   CERT_HAS_EXPIRED: 'its certificate has expired, or the clock of this machine is wrong',
-  CERT_NOT_YET_VALID: 'its certificate is not good yet, or the clock of this machine is wrong',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet, or the clock of this machine is wrong',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not from an authority that this cell trusts',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not from an authority that this cell trusts',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not from an authority that this cell trusts',

@@ -58,7 +58,7 @@ export class KeyDoubts {
     if (!isBelieved) {
       if (!this.#timers.has(replica)) this.#timers.set(replica, this.#reportLater(replica))
     } else if (this.forget(replica))
-      this.#logger.info({ replica }, 'the signing key of the coordinator is believed again')
+      this.#logger.info({ replica }, 'the signing key of the coordinator is trusted again')
   }
 
   /** False for a coordinator that was not in doubt. */
@@ -75,7 +75,7 @@ export class KeyDoubts {
     const report = () =>
       this.#logger.error(
         { replica },
-        'the coordinator signs with a key that its old one does not vouch for; it is not believed',
+        'the coordinator signs with a key that its old one does not vouch for; it is not trusted',
       )
     return setTimeout(report, this.#afterMs).unref()
   }

@@ -37,7 +37,10 @@ export const openWitness = async ({
     const isSameKey = kept?.key_id === head.key_id
     if (isSameKey && kept !== undefined && head.seq <= kept.seq) {
       if (head.seq < kept.seq ? !mayLag : head.hash !== kept.hash)
-        logger.warn({ kept: kept.seq, shown: head.seq }, 'the audit of the coordinator went back')
+        logger.warn(
+          { kept: kept.seq, shown: head.seq },
+          'the audit of the coordinator was rolled back',
+        )
       return
     }
     kept = head

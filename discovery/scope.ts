@@ -39,7 +39,7 @@ export const createOutOfScopeError = (target: string): ShoalError =>
 export const createForbiddenError = (target: string): ShoalError =>
   new ShoalError(
     'scope_denied',
-    `discovery never contacts ${target}: it is of a metadata service, a container bridge, or no single host`,
+    `discovery never contacts ${target}: it belongs to a metadata service or a container bridge, or is not a single host`,
     { reason: 'discovery_scope' },
   )
 
@@ -89,7 +89,8 @@ export const findEntryFault = ({ target, is_forced = false }: ScopeEntry): strin
   const network = parseNetwork(target)
   if (network === undefined) return isName(target) ? undefined : describeNoTarget(target)
   if (isMetadataAddress(network[0])) return `${target} holds metadata services of clouds`
-  if (isOfNoHost(network[0])) return `${target} is of no single host: a probe would reach many`
+  if (isOfNoHost(network[0]))
+    return `${target} is not the address of a single host: a probe would reach many`
   const [least, count] = [LEAST_PREFIX[network[0].kind()], countAddresses(network)]
   if (network[1] < least)
     return `${target} is larger than a /${least}; add the networks that are yours`

@@ -174,7 +174,10 @@ const parseAddress = (url: string): URL => {
     throw new ShoalError('config_invalid', `${url} is not an address: give http://… or https://…`)
   const { username, password, origin } = new URL(url)
   if (username !== '' || password !== '')
-    throw new ShoalError('config_invalid', `leave name and password out of the address ${origin}`)
+    throw new ShoalError(
+      'config_invalid',
+      `remove the name and password from the address ${origin}`,
+    )
   return new URL(url)
 }
 

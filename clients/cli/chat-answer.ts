@@ -48,7 +48,7 @@ export const answerQuestion = async (
     for (const call of calls)
       said.push({ role: 'tool', tool_call_id: call.id, content: await tools.run(call, signal) })
   }
-  session.hint(`the model called tools ${MAX_ROUNDS} times without an answer`)
+  session.hint(`the model called tools ${MAX_ROUNDS} times without answering`)
   return said
 }
 

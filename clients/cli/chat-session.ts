@@ -157,7 +157,7 @@ const obey = async (
   if (name === 'history') return write(formatHistory(state))
   if (name === 'clear') {
     state.messages = []
-    return write('the conversation is forgotten\n')
+    return write('the conversation was deleted\n')
   }
   write(`there is no command /${name}; /help lists the commands\n`)
 }

@@ -76,7 +76,7 @@ const toShoalError = (error: unknown): ShoalError =>
     ? error
     : new GuidedError(
         'internal',
-        `this program has failed: ${error instanceof Error ? error.message : String(error)}`,
+        `internal error: ${error instanceof Error ? error.message : String(error)}`,
         'run it with SHOAL_DEBUG=1 for details, or run shoal doctor',
       )
 
@@ -139,7 +139,7 @@ const usageOf = (error: CommanderError, command: Command): ShoalError => {
     const names = command.commands.filter(isShown).map(each => each.name())
     return new GuidedError(
       'wrong_usage',
-      `${path} needs one more word`,
+      `${path} needs a subcommand`,
       `one of: ${names.join(', ')}`,
     )
   }

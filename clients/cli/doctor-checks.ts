@@ -169,7 +169,8 @@ const CLOCK_FAIL_SECONDS = 120
 const clocks = ({ headers, at }: CoordinatorReply): DoctorResult => {
   const name = 'clock'
   const theirs = Date.parse(headers.get('date') ?? '')
-  if (!Number.isFinite(theirs)) return { name, state: 'warn', says: 'the answer had no date' }
+  if (!Number.isFinite(theirs))
+    return { name, state: 'warn', says: 'the response had no Date header' }
   const seconds = Math.round((theirs + 500 - at) / 1000)
   const away = Math.abs(seconds)
   const says = `the coordinator's clock is ${away} s ${seconds < 0 ? 'behind' : 'ahead'}`

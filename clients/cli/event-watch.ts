@@ -34,7 +34,7 @@ export const addEventWatch = (
     .description('what happens')
     .command('watch')
     .description('print events as they arrive')
-    .option('--types <list>', 'which ones, comma-separated: shoal.gate.approved,shoal.cell.*')
+    .option('--types <list>', 'event types, comma-separated: shoal.gate.approved,shoal.cell.*')
     .option('--after <id>', 'start after the event with this id')
     .option('--once', 'exit after the first event')
     .action((options: WatchOptions) =>

@@ -25,7 +25,7 @@ const DEFAULT_NAME = 'default'
 export const login = async (options: CliLoginOptions, env: Environment, file: string) => {
   const name = options.profile ?? (env.SHOAL_PROFILE || DEFAULT_NAME)
   if (!isProfileName(name))
-    throw new ShoalError('wrong_usage', 'the name of a profile is letters, digits, . _ and -')
+    throw new ShoalError('wrong_usage', 'a profile name consists of letters, digits, . _ and -')
   const kept = readProfiles(file)
   const before = Object.hasOwn(kept.profiles, name) ? kept.profiles[name] : undefined
   const url = addressOf(options.url ?? before?.url ?? (env.SHOAL_URL || DEFAULT_URL))
@@ -46,7 +46,7 @@ const addressOf = (text: string): string => {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) {
     const { origin, username, password } = new URL(text)
     if (username === '' && password === '') return origin
-    throw new ShoalError('wrong_usage', 'leave name and password out of the address')
+    throw new ShoalError('wrong_usage', 'remove the name and password from the address')
   }
   throw new ShoalError('wrong_usage', `${text} is not an address: give http://… or https://…`)
 }

@@ -67,7 +67,7 @@ export const readProfiles = (file: string): Profiles => {
     requirePrivate(file, mode, uid)
     const profiles: unknown = JSON.parse(readFileSync(file, 'utf8'))
     if (isProfiles(profiles)) return profiles
-    throw new TypeError('its members are not those of profiles')
+    throw new TypeError('it does not have the fields of a profiles file')
   } catch (cause) {
     if (cause instanceof ShoalError) throw cause
     const { code } = cause as NodeJS.ErrnoException

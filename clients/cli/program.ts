@@ -11,7 +11,7 @@ export const createProgram = (): Command =>
     .configureOutput({ outputError: () => {} })
     .configureHelp(helpLayout)
     .helpCommand('help [command...]', 'show help for a command')
-    .option('--url <url>', `the coordinator, or SHOAL_URL (default: ${DEFAULT_URL})`)
+    .option('--url <url>', `URL of the coordinator, or SHOAL_URL (default: ${DEFAULT_URL})`)
     .option('--key <key>', 'API key, or SHOAL_KEY; - reads it from standard input')
     .option('--tenant <id>', 'the tenant to act for, or SHOAL_TENANT')
     .option('--profile <name>', 'profile stored by shoal login, or SHOAL_PROFILE')
@@ -27,7 +27,7 @@ export const createProgram = (): Command =>
     .hook('preAction', (above, command) =>
       requireFormat(above.opts<GlobalOptions>().format, command),
     )
-    .option('-V, --version', 'the versions of this program and of the coordinator')
+    .option('-V, --version', 'show the versions of this program and of the coordinator')
 
 /** `--output`, the name of the flag in other programs that have `-o`. */
 const createFormatAlias = (): Option => {

@@ -17,7 +17,7 @@ export const readSecret = async (
     input.isTTY === true ? await readHiddenLine(prompt, input, say) : await readPiped(input)
   const secret = text.trim()
   if (secret === '') throw new ShoalError('wrong_usage', 'no key was given')
-  if (/\s/.test(secret)) throw new ShoalError('wrong_usage', 'a key is one word on one line')
+  if (/\s/.test(secret)) throw new ShoalError('wrong_usage', 'a key must be one word on one line')
   return secret
 }
 
@@ -32,8 +32,7 @@ const readPiped = (input: SecretInput): Promise<string> =>
     const take = (piece: string): void => {
       text += piece
       if (text.includes('\n')) end()
-      else if (text.length > LIMIT)
-        fail(new ShoalError('wrong_usage', 'that is too long for a key'))
+      else if (text.length > LIMIT) fail(new ShoalError('wrong_usage', 'the key is too long'))
     }
     input.on('data', take)
     input.on('end', end)

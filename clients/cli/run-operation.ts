@@ -125,6 +125,6 @@ const readableRows = (
 const createUnwatchableError = (): GuidedError =>
   new GuidedError(
     'wrong_usage',
-    'an answer that is a file cannot be watched',
+    'a response that is a file cannot be watched',
     'leave --watch out, or choose --format json',
   )

@@ -20,7 +20,7 @@ export const devicesCommand: DaemonCommand = async context => {
   requireNoWords({ words }, DEVICES_HELP.usage)
   const { format = 'text' } = values
   if (format !== 'text' && format !== 'json')
-    throw new ShoalError('wrong_usage', `--format takes text or json, not ${format}`)
+    throw new ShoalError('wrong_usage', `--format must be text or json, not ${format}`)
   const { config } = readSettings(context, rest)
   const list = await readDeviceList(config.state_dir)
   const now = Date.now()
@@ -42,7 +42,11 @@ const describeList = (
   ]
   return [
     ...(isRunning ? [] : [`No daemon runs with the state folder ${stateDir}.${older}`]),
-    ...(devices.length > 0 ? alignRows(rows) : isRunning ? ['There are no devices.'] : [NO_LIST]),
+    ...(devices.length > 0
+      ? alignRows(rows)
+      : isRunning
+        ? ['This cell has no devices.']
+        : [NO_LIST]),
     '',
   ].join('\n')
 }

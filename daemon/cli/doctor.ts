@@ -19,7 +19,7 @@ export const doctorCommand: DaemonCommand = async context => {
   requireNoWords({ words }, DOCTOR_HELP.usage)
   const { format = 'text' } = values
   if (format !== 'text' && format !== 'json')
-    throw new ShoalError('wrong_usage', `--format takes text or json, not ${format}`)
+    throw new ShoalError('wrong_usage', `--format must be text or json, not ${format}`)
   const json = format === 'json'
   const found: NamedCheckReport[] = []
   for await (const checked of checks(context, rest)) {

@@ -50,8 +50,8 @@ const toRequest = (
   if (!ACTIONS.includes(action))
     throw new ShoalError(
       'wrong_usage',
-      `${JSON.stringify(action)} is not a word of shoald estop, and nothing was stopped or released: ` +
-        'the words are status and release; without a word it engages an e-stop',
+      `${JSON.stringify(action)} is not a subcommand of shoald estop; nothing was stopped or released: ` +
+        'the subcommands are status and release; without one it engages an e-stop',
     )
   if (action === 'status' && more.length === 0) return { action }
   const by = `local:${userInfo().username}`.slice(0, 128)
@@ -65,7 +65,7 @@ const toRequest = (
   if (data !== undefined && more.length === 0) return data
   throw new ShoalError(
     'wrong_usage',
-    `the arguments do not fit each other; usage: ${ESTOP_HELP.usage}`,
+    `these arguments cannot be combined; usage: ${ESTOP_HELP.usage}`,
   )
 }
 
@@ -155,7 +155,9 @@ const describeAnswer = (
   const head = stops.length === 0 ? 'No e-stop is latched.' : 'Latched e-stops:'
   return [
     ...released.map(id => `Released ${id}.`),
-    ...(is_saved ? [] : ['The disk refuses the latch: the stops end when the daemon restarts.']),
+    ...(is_saved
+      ? []
+      : ['The latch could not be written to disk: the stops end when the daemon restarts.']),
     ...(idleDir === undefined ? [] : [describeIdle(idleDir, action)]),
     ...(action === 'release' && released.length === 0 ? [NONE_RELEASED] : []),
     head,

@@ -48,7 +48,7 @@ export const requireNoWords = (
   if (words.length > 0)
     throw new ShoalError(
       'wrong_usage',
-      `${JSON.stringify(words[0])} is one argument too many; ${usage}`,
+      `${JSON.stringify(words[0])} is an unexpected argument; ${usage}`,
     )
 }
 

@@ -45,7 +45,7 @@ export const joinCommand: DaemonCommand = async context => {
     ['discover', 'yes'],
   )
   if (words.length !== (switches.discover ? 0 : 1))
-    throw createUsageError('one address or --discover is needed')
+    throw createUsageError('give one address, or --discover')
   const token = values.token ?? (await tokenIn(values['token-file']))
   const url = words[0] ?? (await discoverCoordinator(context, token, switches.yes))
   const fault = addressFault(url)

@@ -42,7 +42,7 @@ export const leaveCommand: DaemonCommand = async context => {
   if (!switches.yes)
     throw new ShoalError(
       'invalid_request',
-      `this ends ${cell_id} of ${coordinator_url} for good and deletes unsent data; add --yes`,
+      `this permanently removes ${cell_id} from ${coordinator_url} and deletes unsent data; add --yes`,
     )
   await lockState(config.state_dir, context.signal)
   const said = await tell(identity, config, context, switches.force)

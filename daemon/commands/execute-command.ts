@@ -173,7 +173,10 @@ const endLate = async (
   command: Command,
   { work, over, life }: LateWork,
 ): Promise<CommandOutcome> => {
-  const failure = new CommandFailure('timeout', `it did not end within ${verb.timeout_seconds} s`)
+  const failure = new CommandFailure(
+    'timeout',
+    `it did not finish within ${verb.timeout_seconds} s`,
+  )
   over.abort(failure)
   const end = await waitForEnd(work, verb)
   if (end !== undefined && !(end instanceof Error)) return end

@@ -13,7 +13,7 @@ export const createDeviceQuestions = (
   async *ask(name, given, signal, level) {
     const question = questions.find(one => one.name === name)
     if (question === undefined)
-      throw new ShoalError('not_found', `this cell answers no question ${name} about devices`)
+      throw new ShoalError('not_found', `this cell does not support the device question ${name}`)
     const input = question.input.safeParse(given)
     if (!input.success)
       throw new ShoalError('invalid_request', firstIssue(input.error, given).message)

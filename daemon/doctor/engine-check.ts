@@ -19,7 +19,7 @@ export const engine: DoctorCheck = async ({ config, path, libraryPath, signal })
   await readFirst(sampler, AbortSignal.any([signal, stop.signal]))
   stop.abort()
   const gpus = sampler.facts()
-  if (gpus.length === 0) return skip('there is no GPU that an engine could use')
+  if (gpus.length === 0) return skip('no GPU was found that an engine can use')
   if (config.inference.gpu === 'off') return ok('the engine uses the CPU: inference.gpu is off')
   if (lacksGpuEngines())
     return warn(

@@ -139,7 +139,10 @@ const keyOf = ({ identity }: CheckSubject, answer: SelfAnswer): CheckReport => {
 const clockOf = (aheadMs: number): CheckReport => {
   const says = `${Math.round(Math.abs(aheadMs))} ms ${aheadMs < 0 ? 'behind' : 'ahead of'} the coordinator`
   return Math.abs(aheadMs) > CLOCK_LIMIT_MS
-    ? warn(says, 'let both machines follow a time server: commands to devices are refused')
+    ? warn(
+        says,
+        'synchronize both machines with a time server: until then, commands to devices are refused',
+      )
     : ok(says)
 }
 

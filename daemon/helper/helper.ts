@@ -149,7 +149,7 @@ export class Helper {
     job.stopTimer()
     this.#running.set(job.id, job)
     job.stopTimer = this.#clock.callAfter(deadlineSeconds * 1000, () => {
-      job.end(new HelperFailure('hung', `it did not end within ${deadlineSeconds} s`))
+      job.end(new HelperFailure('hung', `it did not finish within ${deadlineSeconds} s`))
       this.#leave(job)
     })
     this.#process?.send({ type: 'call', id: job.id, module, function: name, input })

@@ -80,7 +80,7 @@ export const InferenceConfig = z.strictObject({
     .min(0)
     .default(256 * GIB)
     .describe(
-      'Most that this folder may hold. Weights that the catalogue does not name any more make ' +
+      'Maximum size of this folder. Weights that the catalogue no longer names make ' +
         'room first.',
     ),
   hub_url: z
@@ -93,7 +93,7 @@ export const InferenceConfig = z.strictObject({
       }
     })
     .default('https://huggingface.co')
-    .describe('Address of the model hub that `hf:` in the catalogue means.'),
+    .describe('Address of the model hub that `hf:` in the catalogue refers to.'),
   hub_token_file: z
     .string()
     .min(1)
@@ -107,24 +107,26 @@ export const InferenceConfig = z.strictObject({
     .min(1)
     .max(3600)
     .default(60)
-    .describe('A download that brings next to nothing for this time is taken up again.'),
+    .describe(
+      'A download that receives almost no data for this time is resumed on a new connection.',
+    ),
   load_timeout_seconds: z
     .number()
     .positive()
     .max(86_400)
     .default(600)
-    .describe('An engine that is not ready after this time is ended.'),
+    .describe('An engine that is not ready after this time is stopped.'),
   watchdog_seconds: z
     .number()
     .positive()
     .max(86_400)
     .default(60)
-    .describe('A busy engine that makes no step for this time is ended and started again.'),
+    .describe('A busy engine that makes no progress for this time is restarted.'),
   keepalive_seconds: z
     .number()
     .positive()
     .max(600)
     .default(15)
-    .describe('A stream that has nothing to send gets a comment line this often.'),
+    .describe('Interval of comment lines in a stream that has nothing to send.'),
 })
 export type InferenceConfig = z.infer<typeof InferenceConfig>

@@ -51,7 +51,7 @@ export class GgufReader {
   async u64(): Promise<number> {
     const at = await this.#need(8)
     const value = this.#window.readBigUInt64LE(at)
-    if (value > Number.MAX_SAFE_INTEGER) throw new GgufError(`the number ${value} is absurd`)
+    if (value > Number.MAX_SAFE_INTEGER) throw new GgufError(`the number ${value} is out of range`)
     return Number(value)
   }
 

@@ -69,7 +69,8 @@ const readStart = async (
   const magic = (await reader.bytes(4)).toString('latin1')
   if (magic !== 'GGUF') throw new GgufError('it is not a GGUF file')
   const version = await reader.u32()
-  if (version !== 2 && version !== 3) throw new GgufError(`GGUF version ${version} is not known`)
+  if (version !== 2 && version !== 3)
+    throw new GgufError(`GGUF version ${version} is not supported`)
   const tensorCount = await requireAtMost(reader.u64(), LIMITS.tensorCount, 'tensors')
   const metadataCount = await requireAtMost(reader.u64(), LIMITS.metadataCount, 'metadata entries')
   return { tensorCount, metadataCount }
@@ -97,7 +98,7 @@ const readMetadata = async (reader: GgufReader, count: number): Promise<Metadata
   for (let i = 0; i < count; i++) {
     const length = await requireAtMost(reader.u64(), LIMITS.keyBytes, 'bytes of a key')
     const key = (await reader.bytes(length)).toString('utf8')
-    if (metadata.has(key)) throw new GgufError(`the key ${key.slice(0, 80)} stands twice`)
+    if (metadata.has(key)) throw new GgufError(`the key ${key.slice(0, 80)} is a duplicate`)
     const value = await readValue(reader, await reader.u32(), KEPT.test(key))
     metadata.set(key, value)
   }
@@ -125,7 +126,7 @@ const readValue = async (reader: GgufReader, type: number, keep: boolean): Promi
   if (type === STRING) return readString(reader, keep)
   if (type === ARRAY) return readArray(reader)
   const size = FIXED_BYTES[type]
-  if (size === undefined) throw new GgufError(`metadata type ${type} is not known`)
+  if (size === undefined) throw new GgufError(`metadata type ${type} is not supported`)
   return readNumber(await reader.bytes(size), type)
 }
 
@@ -152,7 +153,7 @@ const readArray = async (reader: GgufReader): Promise<Value> => {
   const size = FIXED_BYTES[type]
   if (size !== undefined) reader.skip(length * size)
   else if (type === STRING) for (let i = 0; i < length; i++) reader.skip(await reader.u64())
-  else throw new GgufError(`arrays of type ${type} are not known`)
+  else throw new GgufError(`arrays of type ${type} are not supported`)
   return { length }
 }
 

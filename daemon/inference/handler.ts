@@ -89,7 +89,7 @@ const answer = async (
   if (route === undefined) throw new ShoalError('not_found', `there is nothing at ${path}`)
   if (route.method !== request.method) {
     response.setHeader('allow', route.method)
-    throw new ShoalError('method_not_allowed', `${path} takes ${route.method}`)
+    throw new ShoalError('method_not_allowed', `${path} supports ${route.method} only`)
   }
   await route.run(request, response, gone)
 }
@@ -101,5 +101,5 @@ const fail = (logger: Logger, response: HttpResponse, error: unknown): void => {
   }
   logger.error({ err: error }, 'request failed')
   if (response.headersSent) response.destroy()
-  else sendError(response, new ShoalError('internal', 'the cell failed at this request'))
+  else sendError(response, new ShoalError('internal', 'the cell failed to process this request'))
 }

@@ -46,7 +46,7 @@ export const createModelControl = ({ engines, pins, clock }: ModelControlParts):
   const find = (model: string): Engine => {
     const engine = engines.engine(model)
     if (engine !== undefined) return engine
-    throw new ShoalError('model_not_found', `no model of this cell is called ${model}`)
+    throw new ShoalError('model_not_found', `this cell has no model ${model}`)
   }
   const waitBriefly = (done: Promise<void>): Promise<void> =>
     new Promise(resolve => {

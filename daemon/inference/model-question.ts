@@ -12,7 +12,7 @@ import type { ModelControl } from './model-control.ts'
 export const createModelQuestion = (models: Pick<ModelControl, 'facts'>): Question => ({
   prefix: MODEL_FACTS_PATH,
   async *ask(name, given) {
-    if (name !== MODEL_FACTS_NAME) throw new ShoalError('not_found', `no question ${name}`)
+    if (name !== MODEL_FACTS_NAME) throw new ShoalError('not_found', `unknown question ${name}`)
     const { data, error } = ModelFactsInput.safeParse(given)
     if (error !== undefined)
       throw new ShoalError('invalid_request', firstIssue(error, given).message)

@@ -61,7 +61,7 @@ export const resolveWeights = (entry: CatalogueEntry, places: WeightsPlaces): We
 const findBundledWeights = (entry: CatalogueEntry, id: string): Weights => {
   const found = bundledModels.find(model => model.id === id)
   if (found === undefined) {
-    throw new ShoalError('config_invalid', `model ${entry.id}: no bundled weights are called ${id}`)
+    throw new ShoalError('config_invalid', `model ${entry.id}: there are no bundled weights ${id}`)
   }
   return { label: entry.weights, file: found.file, sha256: entry.sha256 ?? found.sha256 }
 }
@@ -101,7 +101,7 @@ export const checkWeights = async (
 ): Promise<GgufFacts> => {
   const facts = await checkGguf(weights.file)
   if (kind === 'chat' && facts.chatTemplate === undefined) {
-    throw new GgufError('it carries no chat template')
+    throw new GgufError('it contains no chat template')
   }
   const { file, sha256 } = weights
   let doneBytes = 0

@@ -81,7 +81,7 @@ export const settleAtStart = async (
 ): Promise<void> => {
   const { identity, logger } = options
   await finishRenewal(identity, questionsOf(options, signal)).catch(error =>
-    logger.warn({ reason: error.message }, 'an earlier renewal is not settled yet'),
+    logger.warn({ reason: error.message }, 'an earlier renewal is still pending'),
   )
 }
 

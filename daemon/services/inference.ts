@@ -205,7 +205,7 @@ const servableCatalogue = ({
     return extended
   } catch (error) {
     const reason = (error as Error).message
-    logger.error({ reason }, 'the models that were added at the coordinator are not taken over')
+    logger.error({ reason }, 'models that were added at the coordinator are not applied')
     return [...present]
   }
 }

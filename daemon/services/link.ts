@@ -129,7 +129,7 @@ const serve = (server: Http2Server, socket: Socket): ServerHttp2Session => {
   server.once('session', take)
   server.emit('connection', socket)
   server.off('session', take)
-  if (session === undefined) throw new Error('the HTTP/2 session was not made')
+  if (session === undefined) throw new Error('the HTTP/2 session was not established')
   session.setLocalWindowSize(SESSION_WINDOW_BYTES)
   return session
 }

@@ -152,7 +152,7 @@ export class Spool {
       if (claim.state !== 'done') claim.state = 'waiting'
       if (claim.batch.attempts < this.#maxAttempts) continue
       claim.state = 'done'
-      this.#drop(claim.batch.texts.length, `sent ${this.#maxAttempts} times in vain`)
+      this.#drop(claim.batch.texts.length, `not confirmed after ${this.#maxAttempts} attempts`)
     }
     this.#commit()
   }

@@ -39,9 +39,9 @@ const requireForm = (form: UpstreamRequest['form'], contentType: string, body: B
     .toString('utf8', 0, START_BYTES)
     .replace(/^\uFEFF/, '')
     .trimStart()
-  if (isPage(form, contentType, start)) throw new MalformedBody('it answered a page for people')
-  if (form === 'json' && !/^[[{]/.test(start)) throw new MalformedBody('it answered no JSON')
-  if (form === 'xml' && !start.startsWith('<')) throw new MalformedBody('it answered no XML')
+  if (isPage(form, contentType, start)) throw new MalformedBody('it returned an HTML page')
+  if (form === 'json' && !/^[[{]/.test(start)) throw new MalformedBody('it did not return JSON')
+  if (form === 'xml' && !start.startsWith('<')) throw new MalformedBody('it did not return XML')
 }
 
 const isPage = (form: UpstreamRequest['form'], contentType: string, start: string): boolean => {

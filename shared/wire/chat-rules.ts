@@ -31,7 +31,7 @@ const findContradiction = (request: ChatRequest): Problem | undefined => {
   const deep = (['tools', 'response_format', 'guided_json'] as const).find(name =>
     isDeeper(request[name], MAX_DEPTH),
   )
-  if (deep) return { param: deep, message: `${deep} is nested more than ${MAX_DEPTH} deep` }
+  if (deep) return { param: deep, message: `${deep} is nested deeper than ${MAX_DEPTH} levels` }
   return findTooManyBiases(request)
 }
 

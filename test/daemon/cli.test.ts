@@ -244,8 +244,8 @@ t.test('doctor', async t => {
   t.test('refuses unknown arguments', async t => {
     for (const [argv, message] of [
       [['--colour', 'red'], /--colour/],
-      [['--format', 'xml'], /takes text or json, not xml/],
-      [['now'], /"now" is one argument too many; shoald doctor/],
+      [['--format', 'xml'], /must be text or json, not xml/],
+      [['now'], /"now" is an unexpected argument; shoald doctor/],
     ] as const)
       await t.rejects(doctorCommand(contextOf([...argv])), { code: 'wrong_usage', message })
   })

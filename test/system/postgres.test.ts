@@ -61,7 +61,7 @@ t.test('a coordinator on PostgreSQL', { skip: postgresMissing }, async t => {
       const readiness = async () => (await fetch(`${address}/readyz`)).status
       const awayMs = await measure('it is not ready', async () => (await readiness()) === 503)
       t.ok(awayMs < 3000, `not ready after ${Math.round(awayMs)} ms`)
-      t.match(await (await fetch(`${address}/readyz`)).text(), /the database is away/)
+      t.match(await (await fetch(`${address}/readyz`)).text(), /the database is unavailable/)
       const refused = await ask('/v1/keys', made.json.secret)
       t.match(refused, { status: 503 })
       t.ok(refused.headers.get('retry-after'))

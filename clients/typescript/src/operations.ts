@@ -327,7 +327,7 @@ export interface Operations extends Skills {
   'discovery-export': { input: { 'source'?: string; 'device_type'?: string; 'risk_level'?: string; 'format'?: 'json' | 'csv' | 'jsonl' | 'cyclonedx' }; output: Record<string, never> }
   /** Erase everything that is known of an entity, with its history and its mentions elsewhere. */
   'discovery-forget': { input: { 'entity_id': string }; output: { 'entity_id': string } }
-  /** Merge two entities; the decision beats all evidence until it is taken back. */
+  /** Merge two entities; the decision overrides all evidence until it is withdrawn. */
   'discovery-merge': { input: { 'entity_id': string; 'other': string }; output: { 'pin_id': string } }
   /** Set values of an entity that override every source; null removes the override. */
   'discovery-pin': { input: { 'entity_id': string; 'name'?: string | null; 'vendor'?: string | null; 'model'?: string | null; 'location'?: string | null; 'description'?: string | null }; output: { 'pin_id': string } }
@@ -339,7 +339,7 @@ export interface Operations extends Skills {
   'discovery-scope-add': { input: { 'target': string; 'force'?: boolean; 'cell_id'?: string; 'tag'?: string }; output: { 'entries': ({ 'target': string; 'is_forced': boolean; 'applies_to': 'fleet' | 'tag' | 'cell'; 'name': string | null })[] } }
   /** Take a network, an address or a name out of the scope of active modules. */
   'discovery-scope-remove': { input: { 'target': string; 'cell_id'?: string; 'tag'?: string }; output: { 'entries': ({ 'target': string; 'is_forced': boolean; 'applies_to': 'fleet' | 'tag' | 'cell'; 'name': string | null })[] } }
-  /** Split the sightings with some keys off an entity, until that is taken back. */
+  /** Split the sightings with some keys off an entity, until the split is withdrawn. */
   'discovery-split': { input: { 'entity_id': string; 'keys': (string)[] }; output: { 'pin_id': string } }
   /** Create a webhook for changes of the inventory. The secret is shown only once. */
   'discovery-subscribe': { input: { 'url': string; 'label'?: string }; output: { 'id': string; 'url': string; 'types': (string)[]; 'label': string; 'state': 'active' | 'disabled'; 'disabled_reason': string | null; 'slowed_at': string | null; 'delivered_at': string | null; 'created_by': string; 'created_at': string; 'changed_at': string; 'secret': string } }

@@ -5,7 +5,7 @@ import { OPERATOR_ROLES } from '../../kernel/declaration/key.ts'
 export const GateId = z
   .string()
   .max(128)
-  .regex(/^gate\.[a-z0-9]+(-[a-z0-9]+)*$/, 'is no gate id')
+  .regex(/^gate\.[a-z0-9]+(-[a-z0-9]+)*$/, 'is not a gate id')
 
 /** One required approval, from a person with one of these roles. */
 const Seat = z.array(z.enum(OPERATOR_ROLES)).min(1)

@@ -69,7 +69,7 @@ const hasPrototypeName = (value: unknown): boolean =>
 
 const ruleFaults = ({ rules }: Document, gates: Gates): string[] =>
   rules.flatMap(({ id, decision, gate }, at) => {
-    if (rules.findIndex(other => other.id === id) !== at) return [`rule ${id} is there twice`]
+    if (rules.findIndex(other => other.id === id) !== at) return [`rule ${id} is declared twice`]
     if (decision === 'needs_gate' && gate === undefined) return [`rule ${id} names no gate`]
     if (gate !== undefined && !Object.hasOwn(gates, gate))
       return [`rule ${id}: there is no ${gate}`]

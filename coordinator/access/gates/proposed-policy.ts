@@ -39,7 +39,8 @@ const attempt = <T>(read: () => T): T => {
   try {
     return read()
   } catch (cause) {
-    const [line = ''] = cause instanceof RangeError ? ['it is too deep'] : String(cause).split('\n')
+    const [line = ''] =
+      cause instanceof RangeError ? ['it is nested too deeply'] : String(cause).split('\n')
     throw refusal(line, cause)
   }
 }

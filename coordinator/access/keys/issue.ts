@@ -28,7 +28,9 @@ export const addKey = async (
   const spec = parseKeySpec(input)
   await requireOwner(trx, spec)
   if ((spec.expiresAt ?? Infinity) <= now)
-    throw new ShoalError('invalid_request', 'the end of the key is past', { param: 'expiresAt' })
+    throw new ShoalError('invalid_request', 'the expiry of the key is in the past', {
+      param: 'expiresAt',
+    })
   const { id, text, digest } = newSecret(KEY_PREFIX)
   const key = newKey(id, digest, spec, now)
   await trx.insertInto('keys').values(keyTable.write(key)).execute()

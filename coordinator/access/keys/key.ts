@@ -31,11 +31,11 @@ export const findKeyFault = (
   if (key === undefined || !isLive(key, now)) return createKeyEndedError()
   return actsFor(key, tenantId ?? key.tenantId)
     ? undefined
-    : new ShoalError('tenant_forbidden', 'the key may not act for this tenant any more')
+    : new ShoalError('tenant_forbidden', 'the key may no longer act for this tenant')
 }
 
 export const createKeyEndedError = (): ShoalError =>
-  new ShoalError('auth_required', 'the key is not valid any more')
+  new ShoalError('auth_required', 'the key is no longer valid')
 
 /** Public part of a key; its secret is not stored. */
 export const toKey = ({ digest: _, previousDigest: __, ...key }: StoredKey): Key => key

@@ -187,5 +187,5 @@ export class OpenAnswers {
 const faultOf = (entry: Entry, key: Key | undefined, now: number): ShoalError | undefined => {
   const fault = findKeyFault(key, entry.tenantId, now)
   if (fault !== undefined || key === undefined || entry.isAllowed?.(key) !== false) return fault
-  return new ShoalError('forbidden', 'the key may not do this any more')
+  return new ShoalError('forbidden', 'the key is no longer permitted to do this')
 }

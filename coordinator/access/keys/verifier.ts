@@ -21,7 +21,7 @@ export interface VerifierOptions<T> {
   /** The live secrets of an id, from the store; none for an id that does not exist. */
   load: (id: string) => Promise<readonly Credential<T>[]>
   /**
-   * True while the store is away or changes in it may be unknown: what is in memory still admits,
+   * True while the store is unavailable or changes in it may be unknown: what is in memory still admits,
    * but a refusal may be out of date and is left to `load`, which may fail.
    */
   isAway?: () => boolean

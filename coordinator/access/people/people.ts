@@ -103,7 +103,7 @@ export const resolvePersonId = async (
   if (ids.length === 1) return ids[0] as string
   throw new ShoalError(
     'conflict',
-    `several people are called ${idOrName}; use one of the ids ${ids.join(', ')}`,
+    `several people have the name ${idOrName}; use one of the ids ${ids.join(', ')}`,
   )
 }
 

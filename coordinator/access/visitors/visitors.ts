@@ -12,7 +12,7 @@ export const VisitorSettings = z.strictObject({
   public_request: z
     .boolean()
     .default(false)
-    .describe('Whether visitors without a key may ask for one. People approve each.'),
+    .describe('Whether visitors without a key may request one. People approve each request.'),
   public_tenant: z
     .string()
     .default('main')
@@ -75,7 +75,7 @@ export const createVisitors = ({ ledger, settings, now }: VisitorsParts): Visito
       ? await getTenant(ledger, settings.public_tenant)
       : undefined
     if (tenant === undefined || tenant.disabledAt !== undefined)
-      throw new ShoalError('auth_required', 'visitors cannot ask for a key here')
+      throw new ShoalError('auth_required', 'visitors cannot request a key here')
   }
 
   const admit: Visitors['admit'] = async (address, lifetimeMs) => {

@@ -35,13 +35,13 @@ export const ConversationsConfig = z.strictObject({
     .min(0)
     .default(0)
     .describe('What a million tokens cost, for max_cost_eur.'),
-  reply_tokens: z.int().min(1).max(100_000).default(512).describe('Most tokens of one answer.'),
+  reply_tokens: z.int().min(1).max(100_000).default(512).describe('Maximum tokens of one answer.'),
   message_seconds: z
     .number()
     .positive()
     .max(100)
     .default(90)
-    .describe('Longest time in which one message is answered.'),
+    .describe('Time limit for answering one message.'),
   agents: AllowList.describe(
     'Remote A2A agents that may take part, by host and port: `agents.acme-corp.com:443`. ' +
       'A private one must be in outbound.allow too.',

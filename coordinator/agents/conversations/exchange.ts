@@ -245,5 +245,5 @@ interface TurnEffects {
 /** The time limit of a call also runs while it waits for other participants. */
 const reasonOfLeaving = ({ signal }: ConversationCaller): string =>
   signal.reason instanceof ShoalError && signal.reason.code === 'request_timeout'
-    ? 'the time of the call was up'
-    : 'the caller left'
+    ? 'the time limit of the call was reached'
+    : 'the caller disconnected'

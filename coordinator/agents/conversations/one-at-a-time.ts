@@ -27,7 +27,7 @@ export const oneAtATime = (maxWaiting: number): KeyedQueue => {
     return new Promise((resolve, reject) => {
       const leave = (): void => {
         line.splice(line.indexOf(begin), 1)
-        reject(new ShoalError('client_closed', 'the caller left', { cause: signal.reason }))
+        reject(new ShoalError('client_closed', 'the caller disconnected', { cause: signal.reason }))
       }
       const begin = (): void => {
         signal.removeEventListener('abort', leave)

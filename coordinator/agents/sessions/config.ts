@@ -11,7 +11,7 @@ const Profile = z
     agent_type: z.enum(AGENT_TYPES).exactOptional(),
     role: z
       .string()
-      .refine(text => text.split(',').every(isRole), 'names a role that there is not')
+      .refine(text => text.split(',').every(isRole), 'names an unknown role')
       .exactOptional()
       .describe('A role, or several with commas for variant v1_multi_role.'),
     variant: z.enum(VARIANTS).exactOptional(),
@@ -51,13 +51,13 @@ export const AgentsConfig = z.strictObject({
     .positive()
     .max(7 * 24 * 60)
     .default(60)
-    .describe('A session ends when nothing is done in it for so long.'),
+    .describe('Inactivity after which a session ends.'),
   session_hours: z
     .number()
     .positive()
     .max(7 * 24)
     .default(12)
-    .describe('A session ends so long after docking at the latest.'),
+    .describe('Maximum duration of a session from docking.'),
   sessions_per_tenant: z
     .int()
     .min(1)
@@ -81,7 +81,7 @@ export const AgentsConfig = z.strictObject({
     .min(1)
     .max(3660)
     .default(183)
-    .describe('How long sessions that have ended stay, with their evidence.'),
+    .describe('Retention of ended sessions and their evidence.'),
   profiles: z
     .record(z.string().regex(/^[a-z][a-z0-9-]{0,63}$/, 'is not a profile id'), Profile)
     .default({})

@@ -75,7 +75,7 @@ export class Peers {
     const { tenantId } = asker.caller
     requireRole(asker)
     if (id === otherId)
-      throw new ShoalError('invalid_request', 'a peer does not shake hands with itself', {
+      throw new ShoalError('invalid_request', 'a peer cannot complete a handshake with itself', {
         param: 'peer_session_id',
       })
     return store.ledger.sealed.write(async (trx): Promise<[Peer, Handshake]> => {

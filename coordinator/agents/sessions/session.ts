@@ -53,7 +53,7 @@ type Times = Pick<AgentSession, 'idleAt' | 'expiresAt' | 'endedAt' | 'outcome'>
 /** Reason why a session is over; undefined for a live one. */
 export const endReasonOf = (session: Times, now: number): string | undefined => {
   const { idleAt, expiresAt, endedAt, outcome } = session
-  const ran = expiresAt <= now ? 'its time was over' : 'nothing was done in it for too long'
+  const ran = expiresAt <= now ? 'its time limit was reached' : 'it was inactive for too long'
   const end = Math.min(idleAt, expiresAt)
   if (endedAt === undefined) return end > now ? undefined : `it has expired at ${iso(end)}: ${ran}`
   if (outcome !== 'expired') return `it was ${outcome} at ${iso(endedAt)}`

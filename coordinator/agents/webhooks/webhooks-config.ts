@@ -14,7 +14,7 @@ export const WebhooksConfig = z.strictObject({
     .positive()
     .max(3600)
     .default(10)
-    .describe('Wait after the first attempt that failed; four times as long after each further.'),
+    .describe('Delay after the first failed attempt; each further one is four times as long.'),
   disable_after: z
     .int()
     .min(1)

@@ -57,5 +57,5 @@ const requireWaiting = async (trx: SealedTrx, seen: Task, tenantId: string): Pro
   const isAlone = mail.every(({ kind }) => kind !== 'message' && kind !== 'cancel')
   const isWaiting = task.status.state === 'input-required'
   if (!isWaiting || !isAlone || !hasSameStatus(task, seen))
-    throw new ShoalError('conflict', `task ${seen.id} takes no message while it is at work`)
+    throw new ShoalError('conflict', `task ${seen.id} accepts no message while it is running`)
 }

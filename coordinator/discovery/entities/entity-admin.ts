@@ -146,7 +146,7 @@ export class EntityAdmin {
 
   async #addPin(trx: SealedTrx, pin: Omit<StoredPin, 'at'>): Promise<void> {
     if ((await countMatchingRows(trx.selectFrom('discovery_pins'))) >= MAX_PINS)
-      throw new ShoalError('conflict', `${MAX_PINS} pins are kept; take some of them back first`)
+      throw new ShoalError('conflict', `${MAX_PINS} pins are kept; remove some of them first`)
     await trx
       .insertInto('discovery_pins')
       .values(discoveryPinTable.write({ ...pin, at: this.#parts.now() }))

@@ -120,7 +120,7 @@ export class CommandExchange {
   async freshen(id: string): Promise<void> {
     if (this.#isAlone()) return
     this.#asked.add(id)
-    // what is in memory serves while the store is away
+    // what is in memory serves while the store is unavailable
     await this.#catchUpAsked().catch(() => {})
   }
 

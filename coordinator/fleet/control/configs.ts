@@ -297,7 +297,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       if (state === 'refused' || state === 'rolled_back')
         logger.warn(
           { cell: cellId, state, desired_version, applied_version, errors },
-          'configuration not taken',
+          'configuration not applied',
         )
     },
     close: async () => {

@@ -55,7 +55,7 @@ export const askModelFacts = async (
   if (status !== 200)
     throw createCellUnavailableError(cellId, `says: ${messageOf(Buffer.from(text))}`)
   const { data } = ModelFacts.safeParse(parse(text))
-  if (data === undefined) throw createCellUnavailableError(cellId, 'gave an unknown answer')
+  if (data === undefined) throw createCellUnavailableError(cellId, 'returned an unknown response')
   return data
 }
 

@@ -44,10 +44,7 @@ export const refusalStatus = (status: number, body: Buffer): number | undefined 
 }
 
 export const createBadAnswerError = (cellId: string, status: number): ShoalError =>
-  new ShoalError(
-    'cell_unavailable',
-    `${cellId} gave an answer with status ${status} that a cell does not give; retry`,
-  )
+  new ShoalError('cell_unavailable', `${cellId} returned the unexpected status ${status}; retry`)
 
 /** Events of a stream without text: the role, the end and the usage. */
 const EVENTS_WITHOUT_TEXT = 3

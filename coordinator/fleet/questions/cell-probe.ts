@@ -38,9 +38,9 @@ export const askForProbe = async (
     signal,
   )
   if (status === 404) return createTooOldAnswer(id)
-  if (status === 429) throw createCellUnavailableError(cellId, 'has too many host probes to do')
+  if (status === 429) throw createCellUnavailableError(cellId, 'is running too many host probes')
   if (status === 422)
-    throw new ShoalError('invalid_request', `cell ${cellId} takes other input for ${id}`)
+    throw new ShoalError('invalid_request', `cell ${cellId} does not accept this input for ${id}`)
   if (status !== 200) throw createCellUnavailableError(cellId, `answered ${status}`)
   return readAnswer(cellId, text)
 }

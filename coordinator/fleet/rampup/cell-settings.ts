@@ -34,7 +34,7 @@ export const applyStage = async (
     const own = documents.get(cellId)
     const isGiven = isDeepStrictEqual(own?.document, given)
     if (!isGiven && !isDeepStrictEqual(own?.document ?? {}, before))
-      return { isComplete: false, fault: `the settings of ${cellId} were changed meanwhile` }
+      return { isComplete: false, fault: `the settings of ${cellId} were changed in the meantime` }
     const version = isGiven ? own?.version : await setHeld(parts, rampUp, job, own, cellId, given)
     const shown = isGiven ? shownCells.get(cellId) : await showCell(parts.configs, cellId)
     isComplete &&= shown !== undefined && hasApplied(shown, version ?? 0)

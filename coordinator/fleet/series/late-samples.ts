@@ -25,7 +25,7 @@ const MAX_WAITING = 1000
 /**
  * Late samples reach only the home of a cell, which may change while they are sent. Before the first
  * ones of a cell are counted, it is read which ones were counted elsewhere. The cell has forgotten what
- * waits here, so nothing of it is dropped: while the store is away, rather a few count twice.
+ * waits here, so nothing of it is dropped: while the store is unavailable, rather a few count twice.
  */
 export class LateGate {
   readonly #parts: LateParts

@@ -57,7 +57,7 @@ export class ClientAnswer implements HoldOwner {
     this.#response = parts.response
   }
 
-  /** True when the client has left, or other code has already ended its answer (`cutAnswer`). */
+  /** True when the client has disconnected, or other code has already ended its answer (`cutAnswer`). */
   get isGone(): boolean {
     const { writableEnded, destroyed, socket } = this.#response
     return writableEnded || destroyed || socket?.destroyed === true

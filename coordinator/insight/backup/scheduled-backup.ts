@@ -59,7 +59,7 @@ const runInWorker = async (request: ScheduledRequest, signal: AbortSignal): Prom
   const { promise, resolve, reject } = Promise.withResolvers<BackupAnswer>()
   worker.once('message', resolve)
   worker.once('error', reject)
-  worker.once('exit', code => reject(new JobError(`the thread of the backup ended with ${code}`)))
+  worker.once('exit', code => reject(new JobError(`the backup thread ended with code ${code}`)))
   try {
     const answer = await promise
     if ('fault' in answer) throw new JobError(answer.fault)

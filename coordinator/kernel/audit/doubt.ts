@@ -65,7 +65,7 @@ export class AuditDoubt {
       this.#isMarked = true
       this.#isReported ||= isFirst
     } catch (error) {
-      logger.warn({ err: error }, 'that the audit is in doubt could not be kept; tried again')
+      logger.warn({ err: error }, 'the doubt about the audit could not be stored; retrying')
       // an uncertain mark is stored with its event, or both are stored by the next attempt
       if (faultOf(error) !== 'uncertain') this.#report(reason)
     }

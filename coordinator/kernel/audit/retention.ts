@@ -42,7 +42,7 @@ export const keepRetention = async (given: RetentionParts): Promise<void> => {
     if (!leader.isLeader()) return
     clock ??= await openPurgeClock(parts)
     const at = await clock.tick()
-    if (at === undefined) logger.warn('the clock was set back; nothing of the audit is purged')
+    if (at === undefined) logger.warn('the clock was set back; no audit rows are purged')
     if (at === undefined || Math.floor(at / DAY_MS) === purgedOn) return
     await purgeOnce(parts, at)
     purgedOn = Math.floor(at / DAY_MS)
@@ -61,7 +61,7 @@ const purgeOnce = async (parts: RetentionParts, at: number): Promise<void> => {
   const end = at - (retentionDays + BELIEVED_DAYS) * DAY_MS
   const before = Math.min(end, await oldestOpen(ledger))
   const rows = await purgeAudit({ ...parts, suspect: reason => guard.suspect(reason) }, before)
-  if (rows > 0) logger.info({ rows, before }, 'the audit was purged of what is too old')
+  if (rows > 0) logger.info({ rows, before }, 'expired audit rows were purged')
 }
 
 /** Creation time of the oldest request that is pending or approved: its evidence is kept. */

@@ -53,7 +53,7 @@ export class LeaseLeader implements Leader {
     if (this.#isClosed) return Promise.resolve()
     this.#campaign ??= this.#attempt()
       .catch(error => {
-        this.#parts.logger.warn({ err: error }, 'the lead could not be claimed')
+        this.#parts.logger.warn({ err: error }, 'the leadership could not be claimed')
       })
       .finally(() => {
         this.#campaign = undefined

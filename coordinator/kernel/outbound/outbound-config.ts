@@ -4,7 +4,7 @@ import { AllowList } from '../../../shared/outbound/allow-list.ts'
 /** Targets given by users that the coordinator may send to. */
 export const Outbound = z.strictObject({
   allow: AllowList.describe(
-    'Private targets that may be sent to all the same: `hooks.lan:443`, `10.1.0.0/16:8443`.',
+    'Private targets that requests may be sent to nevertheless: `hooks.lan:443`, `10.1.0.0/16:8443`.',
   ),
   allow_http: z
     .boolean()
@@ -27,7 +27,7 @@ export const Outbound = z.strictObject({
     .min(1)
     .max(100)
     .default(4)
-    .describe('Requests to one host and port at once.'),
+    .describe('Concurrent requests to one host and port.'),
   target_per_minute: z
     .int()
     .min(1)

@@ -114,7 +114,9 @@ export const createSender = (parts: SenderParts): Sender => {
     const name = `${target.host}:${target.port}`
     const waitMs = limits.enter(name)
     if (waitMs > 0)
-      throw new SendError('busy', `${name} gets no more now`, { retryAfterSeconds: waitMs / 1000 })
+      throw new SendError('busy', `${name} accepts no more requests now`, {
+        retryAfterSeconds: waitMs / 1000,
+      })
     try {
       return await exchangeWith(target, message, signal)
     } finally {

@@ -39,7 +39,10 @@ export const runInMaintenance = async <T>(
   const claim = { name: MAINTENANCE_LEASE, owner: newId('maintenance'), milliseconds: WORK_MS }
   const lease = await leases.acquire(claim)
   if (lease === undefined)
-    throw new ShoalError('conflict', 'another command uses the store alone: wait for its end')
+    throw new ShoalError(
+      'conflict',
+      'another command has exclusive use of the store: wait until it has finished',
+    )
   try {
     await requireNoReplicas(ledger)
     return await run()

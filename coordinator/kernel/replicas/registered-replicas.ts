@@ -94,7 +94,7 @@ export class RegisteredReplicas implements Replicas {
       if (await hasMaintenance(trx, ledger))
         throw new ShoalError(
           'conflict',
-          'a command uses the store alone: start again when it ended',
+          'a command has exclusive use of the store: start again when it has finished',
         )
       const now = await ledger.nowMs(trx)
       await trx
@@ -121,7 +121,7 @@ export class RegisteredReplicas implements Replicas {
       this.#isFailing = false
     } catch (error) {
       if (!this.#isFailing)
-        this.#parts.logger.warn({ err: error }, 'this coordinator is not registered for the moment')
+        this.#parts.logger.warn({ err: error }, 'this coordinator is temporarily not registered')
       this.#isFailing = true
     }
   }

@@ -159,6 +159,6 @@ const requireSecret = async (
   if (row !== undefined) return row
   throw new ShoalError(
     'store_unavailable',
-    `the secret ${name} has gone from the store: start again`,
+    `the secret ${name} is missing from the store: restart the coordinator`,
   )
 }

@@ -38,8 +38,8 @@ export const openStorePart = async (
     logger,
     onOutage: reason => {
       metrics.store.onOutage(reason)
-      if (reason === undefined) logger.info('the store is back')
-      else logger.warn({ reason }, 'the store is away')
+      if (reason === undefined) logger.info('the store is available again')
+      else logger.warn({ reason }, 'the store is unavailable')
     },
   })
   stack.defer(() => opened.close())

@@ -15,7 +15,7 @@ export type Version = '1.0' | '0.3'
 export interface A2aCall extends TaskCaller {
   version: Version
   extensions: readonly string[]
-  /** Aborts when the client has left, and with a `ShoalError` when its key has ended. */
+  /** Aborts when the client has disconnected, and with a `ShoalError` when its key has ended. */
   signal: AbortSignal
   /** Ends the call with this tenant too, where it is not the one of its header. */
   holdFor?: ((tenantId: string) => void) | undefined

@@ -43,7 +43,7 @@ const targetOf = (method: string, path: string, version: Version | undefined): T
     allowed.push(...match.allowed)
   }
   if (allowed.length === 0) throw new ShoalError('not_found', `no route at ${PREFIX}${path}`)
-  throw new ShoalError('method_not_allowed', `${PREFIX}${path} takes ${allowed.join(', ')}`)
+  throw new ShoalError('method_not_allowed', `${PREFIX}${path} supports ${allowed.join(', ')}`)
 }
 
 const withoutTenant = (path: string): [string, string | undefined] => {

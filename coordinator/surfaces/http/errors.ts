@@ -134,7 +134,7 @@ const createNotFoundError = (
   if (allowed.length === 0) return new ShoalError('not_found', describeMissingRoute(path))
   reply.header('allow', allowed.join(', '))
   const named = allowed.filter(method => method !== 'HEAD')
-  return new ShoalError('method_not_allowed', `${path} takes ${named.join(', ')}`)
+  return new ShoalError('method_not_allowed', `${path} supports ${named.join(', ')}`)
 }
 
 const ROUTES = 'the API is under /v1, and /docs lists every route'

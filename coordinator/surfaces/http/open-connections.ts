@@ -47,7 +47,7 @@ export const openConnections = (parts: ConnectionParts): { connections: Connecti
     const limit = readDescriptorLimit()
     const open = await countDescriptors()
     if (limit - open >= FREE_DESCRIPTORS) return
-    logger.warn({ open, limit }, 'file descriptors run out; raise LimitNOFILE')
+    logger.warn({ open, limit }, 'too few file descriptors are left; raise LimitNOFILE')
     connections.makeWay(MADE_WAY)
   })
   return { connections }

@@ -63,7 +63,8 @@ export const acceptUpgrades = (server: Server, parts: UpgradeParts): void => {
   const accept = async (request: IncomingMessage, socket: Socket, head: Buffer): Promise<void> => {
     parts.check?.(request)
     const plane = planes[request.url ?? '']
-    if (plane === undefined) throw new ShoalError('not_found', 'this path offers no upgrade')
+    if (plane === undefined)
+      throw new ShoalError('not_found', 'this path does not support an upgrade')
     if (request.headers.upgrade?.toLowerCase() !== plane.protocol)
       throw new ShoalError('upgrade_required', `this path upgrades to ${plane.protocol} only`)
     if (parts.isLeaving()) throw new ShoalError('draining', 'the coordinator is stopping')

@@ -12,7 +12,7 @@ export const CALL_TOOL = 'call-tool'
 const FindInput = z.strictObject({
   query: z.string().min(1).max(300).describe('Words for what the tool should do.'),
   group: z.string().max(64).exactOptional().describe('Group of tools to search in.'),
-  limit: z.int().min(1).max(20).default(6).describe('Most tools to return.'),
+  limit: z.int().min(1).max(20).default(6).describe('Maximum number of tools to return.'),
 })
 const FindOutput = z.object({
   tools: z.array(

@@ -22,7 +22,7 @@ interface ListeningParts {
   uris: readonly string[]
   /** Id of the JSON-RPC request. */
   id: string | number
-  /** A reader that takes nothing for so long is cut off. */
+  /** A reader that reads nothing for this time is disconnected. */
   stallMs: number
   /** Runs when the reader was too slow. */
   onStalled: (error: ShoalError) => void

@@ -23,7 +23,7 @@ interface McpParts {
   operations: readonly Operation[]
   pipeline: Pipeline
   events: Pick<Events, 'subscribe'>
-  /** A reader of changes that takes nothing for so long is cut off. */
+  /** A reader of changes that reads nothing for this time is disconnected. */
   stallMs: number
   /** The agent card. */
   card: () => object

@@ -12,7 +12,7 @@ export const describeOutcome = ({ asked, seen }: DeviceOutcome): string => {
 }
 
 const describeSeen = ({ state, values }: Seen): string => {
-  if (state === 'unknown') return 'nothing seen since'
+  if (state === 'unknown') return 'no observation since'
   const speed = typeof values.speed_m_s === 'number' ? ` at ${values.speed_m_s.toFixed(1)} m/s` : ''
   return `seen ${state.replace('_', ' ')}${state === 'moving' ? speed : ''}`
 }

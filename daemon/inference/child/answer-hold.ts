@@ -68,7 +68,7 @@ export class AnswerHold {
    */
   blame(error: Error): Error {
     if (!this.#isChoosing) return error
-    const message = `the model cannot write what ${this.param} asks for: ${error.message}`
+    const message = `the model cannot produce what ${this.param} requires: ${error.message}`
     return new UnservableError('invalid_request', message, this.param)
   }
 
@@ -80,7 +80,7 @@ export class AnswerHold {
   async #begin(text: string): Promise<void> {
     const model = this.#model
     const grammar = await model.llama.createGrammar({ grammar: text }).catch((error: Error) => {
-      const message = `the engine does not take the grammar of ${this.param}: ${error.message}`
+      const message = `the engine rejects the grammar of ${this.param}: ${error.message}`
       throw new UnservableError('unsupported_parameter', message, this.param)
     })
     this.#state = new LlamaGrammarEvaluationState({ model, grammar })

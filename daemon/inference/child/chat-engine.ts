@@ -142,7 +142,7 @@ const openTemplate = async (
   { contextLength }: LoadOrder,
 ): Promise<TemplateProcess> => {
   const source = model.fileInfo.metadata.tokenizer.chat_template
-  if (source === undefined) throw new Error('the weights carry no chat template')
+  if (source === undefined) throw new Error('the weights contain no chat template')
   const { bosString, eosString } = model.tokens
   const variables = { bos_token: bosString ?? '', eos_token: eosString ?? '' }
   return TemplateProcess.open({

@@ -97,7 +97,7 @@ const TRIAL: readonly PlainMessage[] = [{ role: 'user', text: 'hello' }]
 const refusal = (error: unknown): UnservableError =>
   new UnservableError(
     'invalid_request',
-    `the model's chat template does not take these messages: ${(error as Error).message}`,
+    `the model's chat template does not accept these messages: ${(error as Error).message}`,
     'messages',
   )
 

@@ -97,7 +97,7 @@ const refuse = (job: number, error: unknown): void => {
     type: 'refused',
     job,
     code: 'cell_unavailable',
-    message: 'the engine failed at this request',
+    message: 'the engine failed to process this request',
     param: undefined,
   })
   if (++failures >= MAX_FAILURES)

@@ -53,7 +53,7 @@ const requireShort = (rendered: Rendered, maxCharacters: number): Rendered => {
   if (characters <= maxCharacters) return rendered
   throw new UnservableError(
     'context_length_exceeded',
-    `the model's chat template makes a prompt of ${characters} characters, of which the context holds at most ${maxCharacters}`,
+    `the model's chat template produces a prompt of ${characters} characters, of which the context holds at most ${maxCharacters}`,
     'messages',
   )
 }

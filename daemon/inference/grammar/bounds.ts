@@ -6,11 +6,14 @@ import type { Keywords } from './keywords.ts'
 export const leastNumber = (at: Keywords): 'any' | 'zero' => {
   for (const name of ['exclusiveMinimum', 'maximum', 'exclusiveMaximum'])
     if (at.take(name, 'number') !== undefined)
-      throw createUnsupportedError(at.place(name), 'is served for integers only')
+      throw createUnsupportedError(at.place(name), 'is supported for integers only')
   const minimum = at.take('minimum', 'number')
   if (minimum === undefined) return 'any'
   if (minimum === 0) return 'zero'
-  throw createUnsupportedError(at.place('minimum'), 'is served for 0 only, and for integers')
+  throw createUnsupportedError(
+    at.place('minimum'),
+    'must be 0; other values are supported for integers only',
+  )
 }
 
 /** @throws ShoalError invalid_request when they leave no integer */

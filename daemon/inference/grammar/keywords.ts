@@ -55,7 +55,7 @@ export class Keywords {
     )
     if (left === undefined) return
     const param = this.place(left)
-    throw new ShoalError('unsupported_parameter', `${param} is not served here`, { param })
+    throw new ShoalError('unsupported_parameter', `${param} is not supported here`, { param })
   }
 }
 

@@ -52,14 +52,17 @@ class Reader {
     this.#defs.set('#', root)
     for (const [ref, place] of this.#refs)
       if (!this.#defs.has(ref))
-        throw createUnsupportedError(place, `nothing is at ${ref.slice(0, MAX_NAME_LENGTH)}`)
+        throw createUnsupportedError(
+          place,
+          `there is no schema at ${ref.slice(0, MAX_NAME_LENGTH)}`,
+        )
     return { root, defs: this.#defs }
   }
 
   #node(schema: unknown, param: string, depth: number): Node {
     this.#spend('nodes', 1, param)
     if (depth > MAX_DEPTH)
-      throw createUnsupportedError(param, `is nested more than ${MAX_DEPTH} deep`)
+      throw createUnsupportedError(param, `is nested deeper than ${MAX_DEPTH} levels`)
     if (schema === true) return { kind: 'any' }
     return this.#keywords(new Keywords(schema, param), depth)
   }

@@ -69,7 +69,7 @@ const createRunner = (engine: EngineDoor, gone: AbortSignal): Runner => {
       follows = true
       runOnAbort(gone, () => {
         cancel()
-        reject(new ShoalError('client_closed', 'the client has left'))
+        reject(new ShoalError('client_closed', 'the client has disconnected'))
       })
     })
 }

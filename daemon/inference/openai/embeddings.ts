@@ -54,7 +54,7 @@ const send = async (
 ): Promise<void> => {
   const length = vectors[0]?.length ?? 0
   if (typeof body.dimensions === 'number' && body.dimensions !== length) {
-    const message = `${body.model} makes ${length} dimensions, not ${body.dimensions}`
+    const message = `${body.model} returns ${length} dimensions, not ${body.dimensions}`
     sendError(response, new ShoalError('unsupported_parameter', message, { param: 'dimensions' }))
     return
   }

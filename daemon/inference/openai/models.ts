@@ -13,7 +13,9 @@ export const findModel = (
   const found = engines.find(id)
   if (found === undefined) throw createMissingModelError(id)
   if (found.entry.kind !== kind)
-    throw new ShoalError('invalid_model', `${id} is no ${kind} model`, { param: 'model' })
+    throw new ShoalError('invalid_model', `${id} is not a model of kind ${kind}`, {
+      param: 'model',
+    })
   return found
 }
 

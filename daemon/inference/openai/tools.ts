@@ -69,7 +69,7 @@ const checkNames = (tools: readonly FunctionTool[]): void => {
     },
   ] of tools.entries()) {
     if (seen.has(name))
-      throw createInvalidRequestError(`tools.${index}.function.name`, `${name} comes twice`)
+      throw createInvalidRequestError(`tools.${index}.function.name`, `${name} is a duplicate`)
     seen.add(name)
   }
 }

@@ -239,7 +239,8 @@ export class BambuLink implements DeviceLink {
   }
 
   #requireOwn(deviceId: string): void {
-    if (deviceId !== this.#deviceId) throw new ShoalError('not_found', `no printer ${deviceId}`)
+    if (deviceId !== this.#deviceId)
+      throw new ShoalError('not_found', `this link has no printer ${deviceId}`)
   }
 
   #notify(): void {

@@ -160,7 +160,7 @@ export const explainAbsence = ({
   const reported = [...availability.values()]
   if (isOffline(reported, found.availabilityMode)) return 'the device is offline'
   const isKnown = isHeard || isRead || reported.length > 0
-  return isKnown ? undefined : 'the device has given no sign of life yet'
+  return isKnown ? undefined : 'the device has not reported yet'
 }
 
 const isOffline = (reported: readonly boolean[], mode: AvailabilityMode = 'all'): boolean => {

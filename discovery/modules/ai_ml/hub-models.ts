@@ -5,7 +5,7 @@ const Text = z.string().max(256)
 
 export const HubModels = z.strictObject({
   task: z.string().max(64).nullable(),
-  pipeline_tag: z.string().max(64).nullable().describe('Task in the words of the hub.'),
+  pipeline_tag: z.string().max(64).nullable().describe('Task, as the hub names it.'),
   total_returned: z.int(),
   models: z
     .array(

@@ -15,7 +15,7 @@ const Row = z.strictObject({
   protocol: z.enum(['openai', 'anthropic', 'ollama', 'other']),
   auth: z
     .enum(['none', 'bearer', 'api_key', 'required'])
-    .describe('`none` answers everybody; `required` wants credentials of an unknown form.'),
+    .describe('`none` answers every client; `required` demands credentials of an unknown form.'),
   reachable: figure(z.boolean().nullable(), 'the endpoint was not contacted, see the warnings'),
   latency_ms: z.int().nonnegative().nullable(),
   models: z

@@ -12,7 +12,7 @@ const Pods = z.strictObject({
   running: Count,
   pending: Count,
   failed: Count,
-  gpu_requests: Count.describe('GPUs that pods which have not ended ask for.'),
+  gpu_requests: Count.describe('GPUs that running and pending pods request.'),
 })
 
 const Cluster = z.strictObject({
@@ -45,7 +45,7 @@ const Workload = z.strictObject({
   kind: z
     .enum(['deployment', 'stateful_set', 'daemon_set', 'pod'])
     .describe('`pod`: one that belongs to no other workload of this list, such as that of a job.'),
-  replicas: Count.describe('Pods that are wanted.'),
+  replicas: Count.describe('Desired number of pods.'),
   ready: Count,
   images: z.array(z.string().max(512)).max(32).describe('Of containers and init containers.'),
 })

@@ -26,7 +26,7 @@ const Endpoint = z
     allow_http: z
       .boolean()
       .default(false)
-      .describe('Send the key over http, where everybody on the way can read it.'),
+      .describe('Send the key over http, where anyone on the network path can read it.'),
   })
   .refine(
     ({ base_url, key_file, allow_http }) =>

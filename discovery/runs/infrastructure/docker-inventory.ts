@@ -80,7 +80,7 @@ const listKind = (client: EngineClient, { warn, signal }: ScanContext) =>
     const read = items.slice(0, MAX_ROWS).map(item => schema.safeParse(item))
     for (const { success, data } of read) if (success) yield toRow(data)
     const unread = read.filter(({ success }) => !success).length
-    if (unread > 0) warn('unparsed_record', `${unread} entries of ${path} have another form`)
+    if (unread > 0) warn('unparsed_record', `${unread} entries of ${path} have an unknown format`)
     if (items.length > MAX_ROWS)
       warn('partial_result', `${path} lists ${items.length} entries; ${MAX_ROWS} are shown`)
   }

@@ -109,7 +109,7 @@ const createLister =
   async <T extends z.ZodType>(path: string, schema: T): Promise<Listed<z.output<T>>> => {
     try {
       const { items, unread, isCut } = await listObjects(each => client.get(each), path, schema)
-      if (unread > 0) warn('unparsed_record', `${unread} objects of ${path} have another form`)
+      if (unread > 0) warn('unparsed_record', `${unread} objects of ${path} have an unknown format`)
       if (isCut) warn('partial_result', `${path} has more objects than are shown`)
       return items
     } catch (error) {

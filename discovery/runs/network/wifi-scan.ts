@@ -8,7 +8,8 @@ const run: ScanRun<Record<string, never>, WifiScanRow> = async function* (_input
   const { signal, warn } = context
   const scan = (await scanByNmcli(signal)) ?? (await scanByIw(signal)) ?? (await readConnected())
   if (scan.lack !== undefined) warn('partial_result', scan.lack)
-  if (scan.unread > 0) warn('unparsed_record', `${scan.unread} lines of nmcli have another form`)
+  if (scan.unread > 0)
+    warn('unparsed_record', `${scan.unread} lines of nmcli have an unknown format`)
   yield* markTwins(scan.networks)
 }
 

@@ -79,7 +79,7 @@ const scanDomain: LookupRun<Input, DnsScan> = async (input, context) => {
     wildcard,
   }
   if (queries.failed > 0)
-    context.warn('partial_result', `${queries.failed} questions were not answered`, 'dns')
+    context.warn('partial_result', `${queries.failed} queries were not answered`, 'dns')
   return { ...scan, findings: findWeaknesses(scan) }
 }
 export default scanDomain

@@ -352,7 +352,7 @@ t.test('a truncated or foreign answer has its own error code', async t => {
   t.match(cut, { code: 69, out: 'half', err: /no coordinator answers|connection was cut/ })
   t.notMatch(cut.err, /\n +at /, 'no stack')
   const odd = await shoal(env, ['models', 'list', '--url', url])
-  t.match(odd, { code: 70, err: /^shoal: this program has failed: .*\nrun it with SHOAL_DEBUG=1/ })
+  t.match(odd, { code: 70, err: /^shoal: internal error: .*\nrun it with SHOAL_DEBUG=1/ })
 })
 
 t.test('an address where another program answers is reported as such', async t => {

@@ -145,7 +145,7 @@ t.test('a rover whose link is cut is not said to be stopped, and is braked later
   await waitUntil('the command has ended', () => at.acks.at(-1)?.state === 'unknown')
   t.match(at.acks.at(-1), {
     reason: 'unconfirmed',
-    message: /state_age_ms.*rover was not seen at rest: .*halt hold \(no answer\); nothing seen/,
+    message: /state_age_ms.*rover was not seen at rest: .*halt hold \(no answer\); no observation/,
     asked: {
       sent: [
         { name: 'go', answer: 'accepted' },

@@ -80,7 +80,7 @@ t.test('one device is stopped by its name', async t => {
   })
   await t.rejects(shoald(stateDir, 'relase', '--reason', 'done'), {
     code: 'wrong_usage',
-    message: /"relase" is not a word of shoald estop.* status and release/,
+    message: /"relase" is not a subcommand of shoald estop.* status and release/,
   })
 })
 

@@ -186,7 +186,7 @@ for (const name of ['wait', 'block'])
     const { pid = 0 } = helper
     const hanging = helper.call(call(name, null, 1))
     const others = [1, 2, 3, 4, 5, 6].map(n => helper.call(call('slowEcho', n)))
-    await t.rejects(hanging, { kind: 'hung', message: /did not end within 1 s/ })
+    await t.rejects(hanging, { kind: 'hung', message: /did not finish within 1 s/ })
     t.strictSame(await Promise.all(others), [1, 2, 3, 4, 5, 6])
     await waitFor(() => !runs(pid))
     await helper.call(call('echo'))

@@ -50,7 +50,7 @@ t.test('the probes run on this machine with the real library', async t => {
   const askUntilSettled = async (id: string, tries = 3): Promise<HostProbeAnswer> => {
     const probes = createHostProbes({ helpers, config, now: Date.now })
     const answer = await probes.ask(id, NEEDED[id] ?? {})
-    const isLate = /did not end within/.test(answer.reason ?? '')
+    const isLate = /did not finish within/.test(answer.reason ?? '')
     return isLate && tries > 1 ? askUntilSettled(id, tries - 1) : answer
   }
   for (const { id, shape, removed } of HOST_PROBES)

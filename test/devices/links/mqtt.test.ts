@@ -69,7 +69,7 @@ t.test('with a real mosquitto', { skip: mosquittoMissing }, async t => {
     })
     t.equal(require('Heater').deviceId, createDeviceId(`tasmota:${TASMOTA_MAC}:1`))
     t.equal(require('workshop/lamp').deviceId, createDeviceId(`zigbee:${ZIGBEE_LAMP}`))
-    t.match(require('door'), { available: false, reason: /no sign of life/ })
+    t.match(require('door'), { available: false, reason: /has not reported yet/ })
 
     await home.say('tele/tasmota_C3D4E5/STATE', { POWER1: 'ON', Wifi: { RSSI: 60, Signal: -60 } })
     await home.say('tele/tasmota_C3D4E5/SENSOR', { ENERGY: { Power: 850, Total: 12.5 } })

@@ -109,7 +109,7 @@ const deviceQuestion = (now: () => number) => ({
       [MQTT_SUBSCRIBE]: () => messagesOf(topic, now()),
     }
     const answer = answers[name]
-    if (answer === undefined) throw new ShoalError('not_found', `no question ${name}`)
+    if (answer === undefined) throw new ShoalError('not_found', `unknown question ${name}`)
     for (const value of answer()) yield { type: 'item', value } as const
   },
 })

@@ -3,7 +3,7 @@ import { CONTROL_STATES, type FrameworkReport } from './report.ts'
 
 const MARKS = { evidence_found: '[x]', partly: '[~]', missing: '[ ]', not_applicable: '[-]' }
 const NOTE =
-  'This report shows what evidence there is. It is no statement that anything is compliant.'
+  'This report lists the available evidence. It does not state that anything is compliant.'
 
 const formatCounts = (counts: FrameworkReport['counts']): string =>
   CONTROL_STATES.map(state => `${state.replace('_', ' ')} ${counts[state]}`).join(', ')

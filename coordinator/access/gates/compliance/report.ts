@@ -107,7 +107,7 @@ const checkPart = (name: string, result: CheckResult | undefined): Part => {
 
 const featurePart = (name: string): Part => {
   const feature = loadFeatures()[name]
-  if (feature === undefined) return { holds: false, text: `nothing is known of ${name}` }
+  if (feature === undefined) return { holds: false, text: `there is no information about ${name}` }
   return { holds: true, text: `${feature.what} [${feature.evidence}]` }
 }
 

@@ -6,7 +6,12 @@ import type { EntityViews } from '../open-entities.ts'
 import { ENTITY_FILTER, EntityView } from './discovery/entity-view.ts'
 
 const PRESET = 50
-const Limit = z.int().min(1).max(200).exactOptional().describe('Most entities; 50 by default.')
+const Limit = z
+  .int()
+  .min(1)
+  .max(200)
+  .exactOptional()
+  .describe('Maximum number of entities; 50 by default.')
 
 export default defineSkill({
   id: 'discovery-registry',

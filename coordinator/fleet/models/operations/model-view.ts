@@ -62,7 +62,7 @@ export const ModelDetails = z.object({
   context_length: z
     .int()
     .describe(
-      'Most tokens of one request now: what was asked for, or less where the file has less.',
+      'Maximum tokens of one request now: the requested value, or that of the file where it is lower.',
     ),
   owned_by: z.string(),
   note: z.string(),

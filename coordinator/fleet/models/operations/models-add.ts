@@ -58,7 +58,9 @@ export default defineOperation({
       .min(128)
       .max(10_000_000)
       .default(DEFAULT_CONTEXT)
-      .describe('Most tokens of one request, prompt and answer; the file may allow less.'),
+      .describe(
+        'Maximum tokens of one request, prompt and answer together; the file may allow fewer.',
+      ),
     on: z
       .array(CellRef)
       .max(1000)

@@ -39,7 +39,7 @@ export default defineOperation({
   cli: { group: 'models', verb: 'search', words: ['query'] },
   input: z.strictObject({
     query: z.string().trim().min(1).max(200).describe('Words, or org/repository for its files.'),
-    limit: z.int().min(1).max(100).default(20).describe('Most models to list.'),
+    limit: z.int().min(1).max(100).default(20).describe('Maximum number of models to list.'),
   }),
   output: z.object({ models: z.array(FoundModel), files: z.array(FoundFile) }),
   examples: [{ query: 'llama 3 8b instruct' }],

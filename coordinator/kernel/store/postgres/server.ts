@@ -174,7 +174,7 @@ const nameStore = ({ host, port = PORT }: PostgresAddress, error: Error): Error 
 }
 
 const createAwayError = (error: Error): ShoalError => {
-  const message = `the database is away: ${error.message}`
+  const message = `the database is unavailable: ${error.message}`
   const fault = new StoreFault('away', error.message, error)
   return storeUnavailable(message, fault, RETRY_AFTER_SECONDS)
 }

@@ -86,7 +86,7 @@ const previousOf = async (
   if (message.contextId !== undefined && message.contextId !== task.contextId)
     throw new RequestMalformedError(`task ${task.id} is not part of this context`)
   if (state !== 'input-required')
-    throw new UnsupportedOperationError(`task ${task.id} takes no message while it is at work`)
+    throw new UnsupportedOperationError(`task ${task.id} accepts no message while it is running`)
   return { task, run: await scope.tasks.run(task.id) }
 }
 

@@ -26,16 +26,16 @@ ${table('Parameters', parameterRows(operation))}${
 }
 
 const WHO: Record<string, string> = {
-  none: 'Everybody may ask.',
-  key: 'Any key may ask.',
-  operator: 'A key with an operator role may ask.',
+  none: 'No key is required.',
+  key: 'Any key is accepted.',
+  operator: 'The key needs an operator role.',
 }
 
 const accessOf = (operation: DocumentedOperation): string => {
   const { 'x-shoal-roles': roles, 'x-shoal-effect': effect, 'x-shoal-cli': cli } = operation
   const isCell = operation.security.some(scheme => 'cell' in scheme)
   const access = operation['x-shoal-access']
-  const who = isCell ? 'A cell asks this for itself.' : (WHO[access] ?? `Access: ${access}.`)
+  const who = isCell ? 'A cell calls this for itself.' : (WHO[access] ?? `Access: ${access}.`)
   const command = cli && ['shoal', cli.group, cli.verb, ...argumentsOf(cli)]
   return [
     html(who),

@@ -167,7 +167,7 @@ export const SHOW_DOCS: RouteDocs = {
 export const refusalDocs = (id: string): RouteDocs => ({
   id: `ollama-${id}`,
   tag: TAG,
-  summary: `Ollama's ${id}, which is always refused: operators manage models with \`shoal models\`.`,
+  summary: `Ollama's ${id}, which is always rejected: operators manage models with \`shoal models\`.`,
   answer: z.object({ error: z.string() }),
   status: 403,
 })

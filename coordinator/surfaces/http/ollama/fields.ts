@@ -56,7 +56,7 @@ export const findThinking = ({
   think
     ? {
         param: 'think',
-        message: `${model} cannot give its thoughts apart from its answer; send think: false, or leave it out`,
+        message: `${model} cannot separate its reasoning from its answer; send think: false, or leave it out`,
       }
     : undefined
 
@@ -67,7 +67,7 @@ export const findImages = (
   param: string,
 ): Problem | undefined =>
   images && images.length > 0
-    ? { param, message: `${param}: ${model} cannot see pictures; send text only` }
+    ? { param, message: `${param}: ${model} does not accept images; send text only` }
     : undefined
 
 /** Options with the same name and meaning in both APIs. */

@@ -66,7 +66,7 @@ export const readKubeconfig = (file: string, context: string | undefined): KubeA
     ...(ca !== undefined && { ca }),
     ...(serverName !== undefined && { serverName }),
     ...(cluster['insecure-skip-tls-verify'] === true
-      ? { lack: 'the kubeconfig switches the check of the certificate off' }
+      ? { lack: 'the kubeconfig disables certificate verification' }
       : readUser(user, load)),
   }
 }

@@ -3,7 +3,7 @@ import { ShoalError } from '../../../../shared/errors.ts'
 import { a2aScene, caller } from '../../../support/a2a.ts'
 
 const away = async (): Promise<never> => {
-  throw new ShoalError('store_unavailable', 'the store is away')
+  throw new ShoalError('store_unavailable', 'the store is unavailable')
 }
 // reads that only decorate an answer fail
 const { url, demo } = await a2aScene(t, {

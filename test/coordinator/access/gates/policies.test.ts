@@ -242,7 +242,7 @@ t.test('a text that is not a policy is refused with the fault', async t => {
     [
       'two rules of one name',
       stringify(documentOf('2', { rules: [rule, rule] })),
-      /r is there twice/,
+      /r is declared twice/,
     ],
   ] as const)
     await t.rejects(

@@ -80,7 +80,10 @@ t.test("a caller that disconnects ends the model's work, and the message says so
   await model.asked
   leaving.abort()
   await model.ended
-  t.match(await sent, { message: { state: 'cancelled', reason: 'the caller left' }, replies: [] })
+  t.match(await sent, {
+    message: { state: 'cancelled', reason: 'the caller disconnected' },
+    replies: [],
+  })
   t.match(await messages(conversations, id), [{ content: 'hi', state: 'cancelled' }])
 })
 
@@ -158,7 +161,9 @@ t.test('a call that times out between answers reports it', async t => {
   const sent = say(conversations, id, 'hi', caller(call.signal))
   await model.asked
   call.abort(new ShoalError('request_timeout', 'the time is up'))
-  t.match(await sent, { message: { state: 'cancelled', reason: 'the time of the call was up' } })
+  t.match(await sent, {
+    message: { state: 'cancelled', reason: 'the time limit of the call was reached' },
+  })
 })
 
 t.test('a failing disk is reported before any participant is called', async t => {

@@ -67,8 +67,8 @@ const session = (parts: Partial<AgentSession>): AgentSession =>
 t.test('the end of a session', async t => {
   for (const [what, parts, now, reason] of [
     ['not before its time', {}, 99, undefined],
-    ['at the moment that nothing was done for too long', {}, 100, /nothing was done/],
-    ['at the end of its hours', { idleAt: 200 }, 200, /its time was over/],
+    ['at the moment that nothing was done for too long', {}, 100, /it was inactive/],
+    ['at the end of its hours', { idleAt: 200 }, 200, /its time limit was reached/],
     ['when it was undocked', { endedAt: 50, outcome: 'done' as const }, 60, /it was done/],
     ['when it is noted', { endedAt: 50, outcome: 'expired' as const }, 60, /has expired/],
   ] as const)

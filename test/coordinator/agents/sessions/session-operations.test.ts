@@ -269,7 +269,7 @@ t.test('time', async t => {
     minutes(10)
     t.match(await step('check', { action_type: 'read.x' }), {
       status: 409,
-      json: { error: { code: 'conflict', message: /has expired at .*nothing was done/ } },
+      json: { error: { code: 'conflict', message: /has expired at .*it was inactive/ } },
     })
     const next = await dockAndClaim(scene, demo.approver_a, 'repo:api', { agent_id: 'next' })
     t.match((await call(demo.approver_a, 'GET', `/v1/sessions/${next.id}`)).json, {
@@ -292,7 +292,7 @@ t.test('time', async t => {
     minutes(6)
     t.match(await long.step('claim', { scope: 'long' }), {
       status: 409,
-      json: { error: { message: /its time was over/ } },
+      json: { error: { message: /its time limit was reached/ } },
     })
   })
   await t.test('allows old sessions to be deleted', async t => {

@@ -128,7 +128,7 @@ t.test('another process reads the mail that a dead process left', async t => {
   t.equal(again.again, true)
   await t.rejects(two.send(task, 'home', createSent(task, failed)), {
     code: 'conflict',
-    message: `task ${task.id} takes no message while it is at work`,
+    message: `task ${task.id} accepts no message while it is running`,
   })
   await one.close()
   await two.look()

@@ -165,7 +165,7 @@ t.test('a fault restores the earlier settings', async t => {
     [
       'settings that were changed by somebody else',
       ({ set }) => set({ scope: 'cell', name: 'c', document: { log: { level: 'debug' } } }),
-      /the settings of c were changed meanwhile/,
+      /the settings of c were changed in the meantime/,
     ],
     ['failed requests', ({ serve }) => serve('b', 20, 3), /15.0 percent of 20 requests failed/],
     [

@@ -44,7 +44,7 @@ t.test(
       events.push(event)
       if (events.length === 1) await revoke()
     }
-    t.equal(events.at(-1)?.error?.message, 'the key is not valid any more')
+    t.equal(events.at(-1)?.error?.message, 'the key is no longer valid')
     const seen = await caller(url, another).rpc('GetTask', { id })
     t.equal(seen.result.status.state, 'TASK_STATE_WORKING')
   },
@@ -98,7 +98,7 @@ t.test('a stream for a tenant named in the request ends when that tenant is disa
     events.push(event)
     if (events.length === 1) await keys.enableTenant('other', false, BY)
   }
-  t.equal(events.at(-1)?.error?.message, 'the key may not act for this tenant any more')
+  t.equal(events.at(-1)?.error?.message, 'the key may no longer act for this tenant')
 })
 
 t.test('a subscription over MCP ends when the person of its key is disabled', async t => {
@@ -160,7 +160,7 @@ t.test('a read-only call over MCP ends with the reason', async t => {
   await revoke()
   const answer = await called
   t.equal(answer.isError, true)
-  t.match(JSON.stringify(answer.content), /not valid any more.*auth_required/)
+  t.match(JSON.stringify(answer.content), /no longer valid.*auth_required/)
 })
 
 t.test('one key cannot take all streams, and a closed stream frees its place', async t => {

@@ -17,7 +17,7 @@ t.test('a stream whose key ends before its first event releases the task it foll
     }
   }
   const sent = sendStream({} as never, source(), call, () => ({ value: null }))
-  over.abort(new ShoalError('auth_required', 'the key is not valid any more'))
+  over.abort(new ShoalError('auth_required', 'the key is no longer valid'))
   await t.rejects(sent, { code: 'auth_required' })
   found.resolve()
   t.equal(await left.promise, 'left')

@@ -280,7 +280,7 @@ t.test('errors of every route of Ollama are one text', async t => {
       /not valid JSON/,
     ],
     [{ url: '/api/tags' }, 401, /send your key/],
-    [{ url: '/api/chat', headers: json }, 405, /takes POST/],
+    [{ url: '/api/chat', headers: json }, 405, /supports POST/],
     [{ url: '/api/none', headers: json }, 404, /no route/],
     [{ ...post, url: '/api/blobs/sha256:0', payload: {} }, 403, /shoal models add/],
     [{ ...post, url: '/api/copy', payload: {} }, 403, /shoal models alias/],
@@ -302,7 +302,7 @@ t.test('errors of every route of Ollama are one text', async t => {
         payload: { ...chat, messages: [{ role: 'user', content: 'a', images: ['aGk='] }] },
       },
       400,
-      /^messages.0.images: model-a:7b cannot see/,
+      /^messages.0.images: model-a:7b does not accept images/,
     ],
     [
       {
@@ -311,7 +311,7 @@ t.test('errors of every route of Ollama are one text', async t => {
         payload: { model: 'model-a:7b', prompt: 'a', images: ['aGk='] },
       },
       400,
-      /cannot see/,
+      /does not accept images/,
     ],
     [
       {

@@ -224,7 +224,7 @@ t.test('the HTML page', async t => {
   t.test('states the access, input and output of each operation', async t => {
     const set = section('tags-config-set')
     for (const part of [
-      'A key with an operator role may ask. Roles: <code>operator_admin</code>. Effect: write.',
+      'The key needs an operator role. Roles: <code>operator_admin</code>. Effect: write.',
       '<code>shoal tags config set &lt;tag&gt;</code>',
       '<code>tag</code> <i>required</i></td><td>string</td><td>In the path. 1 to 64 characters.',
       '<code>document.log.level</code></td><td>string</td><td>One of trace, debug, info,',
@@ -234,14 +234,14 @@ t.test('the HTML page', async t => {
       t.ok(set.includes(part), part)
     const chat = section('create-chat-completion')
     for (const part of [
-      'Any key may ask.',
+      'Any key is accepted.',
       '<code>messages[].role</code> <i>required</i></td><td>&quot;system&quot; | ',
       '<code>temperature</code></td><td>number | null</td><td>0 to 2.',
       '<code>tier_exceeded</code>',
       'Answer 200, <code>text/event-stream</code>',
     ])
       t.ok(chat.includes(part), part)
-    t.ok(section('alive').includes('Everybody may ask.'))
+    t.ok(section('alive').includes('No key is required.'))
     t.ok(section('cells-list').includes('Default false.'))
   })
 

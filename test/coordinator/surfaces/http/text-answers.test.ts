@@ -56,7 +56,7 @@ t.test('an export that is refused has an ordinary error', async t => {
 t.test('an export that fails in the middle does not look complete', async t => {
   source = async function* () {
     yield 'first\n'
-    throw new ShoalError('store_unavailable', 'the store is away')
+    throw new ShoalError('store_unavailable', 'the store is unavailable')
   }
   await t.rejects(fetch(PATH, { headers }).then(response => response.text()))
   const { code, err } = await shoal({ SHOAL_URL: url, SHOAL_KEY: 'admin-key' }, [

@@ -112,8 +112,8 @@ t.test('a stalled reader is disconnected with the reason', async t => {
 t.test('an ended stream states the reason, also to a waiting reader', async t => {
   const { listening, read, cancelled } = scene(t)
   const waiting = read()
-  listening.end(new ShoalError('auth_required', 'the key is not valid any more'))
-  t.match(await waiting, /"code":-32081,"message":"the key is not valid any more"/)
+  listening.end(new ShoalError('auth_required', 'the key is no longer valid'))
+  t.match(await waiting, /"code":-32081,"message":"the key is no longer valid"/)
   t.equal(await read(), undefined)
   t.ok(cancelled())
   t.doesNotThrow(() => listening.end(new ShoalError('auth_required', 'again')))

@@ -8,7 +8,7 @@ import { PinMade } from './pin-view.ts'
 
 export default defineOperation({
   id: 'discovery-merge',
-  description: 'Merge two entities; the decision beats all evidence until it is taken back.',
+  description: 'Merge two entities; the decision overrides all evidence until it is withdrawn.',
   method: 'POST',
   path: '/v1/discovery/entities/{entity_id}/merge',
   access: 'operator',

@@ -7,7 +7,7 @@ import { PinMade } from './pin-view.ts'
 
 export default defineOperation({
   id: 'discovery-split',
-  description: 'Split the sightings with some keys off an entity, until that is taken back.',
+  description: 'Split the sightings with some keys off an entity, until the split is withdrawn.',
   method: 'POST',
   path: '/v1/discovery/entities/{entity_id}/split',
   access: 'operator',
