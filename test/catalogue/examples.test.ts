@@ -115,6 +115,7 @@ const EVIDENT: Readonly<Record<string, string>> = {
   'run-test-suite.cases[].duration_ms': 'the cases were run',
   'skill-stats.skills[].p50_ms': 'the calls of this test',
   'skill-stats.skills[].p95_ms': 'the same',
+  'skill-stats.stored.skills[].mean_ms': 'the same',
   'system-analytics.operations[].mean_ms': 'the same',
   'vram-guard.warn_above_percent': 'a constant',
   'vram-guard.critical_above_percent': 'a constant',

@@ -68,6 +68,7 @@ export const views = (parts: Partial<Views> = {}): Views => ({
   catalogue: config().catalogue,
   tiers: config().tiers,
   vitals: fine,
+  callHours: { read: async () => [] },
   replicas: {
     live: () => [sole],
     isLeader: () => true,

@@ -289,7 +289,7 @@ t.test('a model that cannot be is refused with the remedy', async t => {
     [{ ...free, source: 'hf:acme/circle/x.gguf' }, 503, /redirected more than 3 times/],
     [{ ...free, source: 'https://models.example/x.gguf' }, 422, /--sha256, or --unchecked/],
     [{ ...free, source: 'http://models.example/x.gguf' }, 422, /use https/],
-    [{ ...free, path: own, on: ['cell_00000000000000000000000000'] }, 404, /shoal cells list/],
+    [{ ...free, path: own, on: ['cell_00000000000000000000000000'] }, 404, /no cell cell_0/],
   ] as const)
     t.match(await add(input), { status, body: { error: { message } } }, JSON.stringify(input))
   t.match(await ask('DELETE', '/v1/catalogue/own%3A1b'), {

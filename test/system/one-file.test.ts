@@ -92,7 +92,7 @@ const { json, rpc } = caller(url, keys.operator)
 
 t.test('one file adds a route', async t => {
   const answer = await json('/v1/skills/planted-stone', { litres: 2 })
-  t.strictSame(answer.json, { kilograms: 5 })
+  t.match(answer.json, { kilograms: 5, data_state: 'live', unknown: [] })
 })
 
 t.test('the agent card lists it, and A2A calls it', async t => {
@@ -101,7 +101,11 @@ t.test('the agent card lists it, and A2A calls it', async t => {
   const sent = await rpc('SendMessage', {
     message: message({ data: { skill: 'planted-stone', input: { litres: 4 } } }),
   })
-  t.strictSame(sent.result.task.artifacts[0].parts[0].data, { kilograms: 10 })
+  t.strictSame(sent.result.task.artifacts[0].parts[0].data, {
+    kilograms: 10,
+    data_state: 'live',
+    unknown: [],
+  })
 })
 
 t.test('MCP offers it as a tool', async t => {
@@ -113,7 +117,7 @@ t.test('MCP offers it as a tool', async t => {
   t.teardown(() => client.close())
   t.ok((await client.listTools()).tools.some(({ name }) => name === 'planted-stone'))
   const answer = await client.callTool({ name: 'planted-stone', arguments: { litres: 2 } })
-  t.strictSame(answer.structuredContent, { kilograms: 5 })
+  t.match(answer.structuredContent, { kilograms: 5, data_state: 'live', unknown: [] })
 })
 
 t.test('the API document contains it', async t => {

@@ -161,7 +161,7 @@ t.test('a skill runs with the JSON after its name, and invalid input is reported
   const { made, say } = await scene(t, { moreSkills: [skillOf('lamp-count', 'write', ran)] })
   const id = await made([{ id: 'lamp-count', type: 'skill' }])
   t.match((await say(id, 'now @lamp-count {"lamps": 3} please')).json, {
-    replies: [{ from: 'lamp-count', content: '{"lamps":3}', state: 'done' }],
+    replies: [{ from: 'lamp-count', content: /^{"lamps":3,/, state: 'done' }],
   })
   t.match((await say(id, '@lamp-count {"lamps": "x"}')).json, {
     message: { state: 'failed', reason: /^invalid_request: lamps/ },
@@ -187,11 +187,11 @@ t.test(
     t.match(replies, [
       { from: 'model-a:7b' },
       { from: 'system', content: /@lamp-set was not run/ },
-      { from: 'lamp-count', content: '{"lamps":1}' },
+      { from: 'lamp-count', content: /^{"lamps":1,/ },
     ])
     t.strictSame(ran, [1])
     t.match((await say(id, 'count the lamps of the light house')).json.replies, [
-      { from: 'lamp-count', content: '{"lamps":7}' },
+      { from: 'lamp-count', content: /^{"lamps":7,/ },
     ])
   },
 )
@@ -220,7 +220,7 @@ t.test('a skill whose answer says that it has failed fails the message', async t
   const { json } = await begin({ participants: [{ id: 'lamp-count', type: 'skill' }] })
   const sent = (await say(json.id, '@lamp-count')).json
   const failure = { state: 'failed', reason: 'lamp-count is 7' }
-  t.match(sent, { message: failure, replies: [{ ...failure, content: '{"lamps":7}' }] })
+  t.match(sent, { message: failure, replies: [{ ...failure, content: /^{"lamps":7,/ }] })
   const good = (await say(json.id, '@lamp-count {"lamps": 2}')).json
   t.match(good, { message: { state: 'done' }, replies: [{ state: 'done' }] })
 })

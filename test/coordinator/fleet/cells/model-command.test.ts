@@ -34,6 +34,7 @@ const context = (end: Partial<CommandRecord>, cell: Cell | undefined = live) => 
     },
     actor: { actor: 'operator' },
     signal: AbortSignal.abort(),
+    runtime: systemRuntime,
   }
   return { context: views as unknown as Parameters<typeof commandModel>[2], requests }
 }
