@@ -1,8 +1,12 @@
 import type { Logger } from 'pino'
 import energyPrice from '../../../discovery/modules/environment/energy-price.ts'
+import { type Runtime, timeoutSignal } from '../../../shared/runtime.ts'
 import type { Lookups } from '../../discovery/modules/lookups.ts'
 import type { BusinessConfig } from './business-config.ts'
 import { type EnergyPrice, priceOfData } from './energy.ts'
+
+/** Time for a price, which is one figure of an answer. */
+const PRICE_TIMEOUT_MS = 10_000
 
 export interface BusinessViews {
   /** Price of electricity; undefined where neither the configuration nor its zone has one. */
@@ -11,6 +15,7 @@ export interface BusinessViews {
 
 interface BusinessParts {
   config: { business: BusinessConfig }
+  runtime: Runtime
   logger: Pick<Logger, 'warn'>
   views: { lookups: Pick<Lookups, 'run'> }
 }
@@ -18,6 +23,7 @@ interface BusinessParts {
 /** Facts that business skills need beside records, usage and series. */
 export const openBusiness = ({
   config: { business },
+  runtime,
   logger,
   views: { lookups },
 }: BusinessParts): { views: BusinessViews } => {
@@ -27,7 +33,8 @@ export const openBusiness = ({
     if (zone === undefined) return undefined
     try {
       const module = { ...energyPrice, domain: 'environment' } as const
-      const { data, takenAt } = await lookups.run(module, energyPrice.input.parse({ zone }), signal)
+      const ends = AbortSignal.any([signal, timeoutSignal(runtime, PRICE_TIMEOUT_MS)])
+      const { data, takenAt } = await lookups.run(module, energyPrice.input.parse({ zone }), ends)
       const eurPerKwh = priceOfData(data)
       return eurPerKwh === undefined ? undefined : { eurPerKwh, source: 'energy-price', takenAt }
     } catch (error) {

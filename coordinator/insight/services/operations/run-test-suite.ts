@@ -3,7 +3,7 @@ import { ShoalError } from '../../../../shared/errors.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { REALMS } from '../services.ts'
-import { listCases, SCENARIOS, type SuiteViews } from './test-suite.ts'
+import { listCases, SCENARIOS, type SuiteCase, type SuiteViews } from './test-suite.ts'
 
 const SCOPES = ['smoke', 'auth', 'magic', 'all'] as const
 const REALM = /^[\w.-]{1,64}$/
@@ -64,7 +64,7 @@ export default defineSkill({
       const begun = context.runtime.nowMs()
       const { outcome, reason } = dry_run
         ? { outcome: null, reason: undefined }
-        : await run(context)
+        : await tryCase(run, context)
       const duration_ms = dry_run ? null : Math.round(context.runtime.nowMs() - begun)
       done.push({ id, scope, outcome, reason: reason ?? null, duration_ms })
       await context.progress({ done: done.length, total: cases.length, message: id })
@@ -91,4 +91,14 @@ const parseRealms = (text: string): string[] | undefined => {
     `it must have 1 to ${MAX_REALMS} names of letters, digits, dots and hyphens`,
     { param: 'realms' },
   )
+}
+
+/** A case that ends in an error has failed, such as one that needs the store while it is away. */
+const tryCase = async (run: SuiteCase['run'], context: Context & SuiteViews) => {
+  try {
+    return await run(context)
+  } catch (error) {
+    if (!(error instanceof ShoalError)) throw error
+    return { outcome: 'failed' as const, reason: error.message }
+  }
 }

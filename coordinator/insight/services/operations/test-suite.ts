@@ -33,7 +33,7 @@ export type SuiteViews = AuditViews &
   VitalViews
 
 /** One check against the running system. */
-interface SuiteCase {
+export interface SuiteCase {
   id: string
   scope: SuiteScope
   run(context: Context & SuiteViews): Promise<CaseOutcome>

@@ -8,6 +8,7 @@ import { openBusiness } from '../../../../coordinator/insight/business/open.ts'
 import type { Subscription } from '../../../../coordinator/insight/business/revenue.ts'
 import type { Store } from '../../../../coordinator/kernel/store/store.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
+import { systemRuntime } from '../../../../shared/runtime.ts'
 import { silent } from '../../../support/cell.ts'
 import { openScene, type SceneOptions } from '../../../support/coordinator.ts'
 import { BY } from '../../kernel/store/temporary.ts'
@@ -139,6 +140,7 @@ t.test('the price of electricity is that of the configured zone, or none', async
   const open = (business: BusinessConfig, mean: number | null) =>
     openBusiness({
       config: { business },
+      runtime: systemRuntime,
       logger: silent,
       views: {
         lookups: {
