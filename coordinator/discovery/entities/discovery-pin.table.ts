@@ -40,6 +40,10 @@ export const mayConcern = (
   { id, entityId, foundedId }: Pick<Trace, 'id' | 'entityId' | 'foundedId'>,
 ): boolean => [entityId, foundedId].includes(row.entity_id) || `${row.body_json}`.includes(id)
 
+/** Ids of the traces that a decision that cannot be read names, as far as its row tells. */
+export const findNamedTraces = (row: Pick<PinRow, 'entity_id' | 'body_json'>): string[] =>
+  `${row.entity_id} ${row.body_json}`.match(/[0-9a-f]{24}/g) ?? []
+
 /** Traces on both sides of a decision; none for one about values. */
 export const pinnedTraces = ({ body }: StoredPin): { traces: string[]; others: string[] } =>
   'traces' in body ? { traces: body.traces, others: body.others ?? [] } : { traces: [], others: [] }

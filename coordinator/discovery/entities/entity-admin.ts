@@ -5,27 +5,30 @@ import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { iso } from '../../../shared/time.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { countMatchingRows } from '../../kernel/store/count.ts'
+import type { RowOf } from '../../kernel/store/define-table.ts'
 import { readEach } from '../../kernel/store/read-each.ts'
 import type { SealedTrx } from '../../kernel/store/store.ts'
 import {
   discoveryPinTable,
+  findNamedTraces,
   pinnedTraces,
   pinnedValues,
   type StoredPin,
 } from './discovery-pin.table.ts'
 import { refreshEntities } from './entity-rows.ts'
 import { type ErasureParts, eraseEntity } from './erase-entity.ts'
-import { readTracesOf, type StoredTrace } from './evidence-rows.ts'
+import { readTraces, readTracesOf, type StoredTrace } from './evidence-rows.ts'
 import { StoredEvidence } from './stored-evidence.ts'
 
 /** A decision of an operator, as it is listed. */
 interface PinView {
   pin_id: string
-  kind: StoredPin['kind']
+  /** `unreadable` is damaged or of a newer version; nothing else is known of it. */
+  kind: StoredPin['kind'] | 'unreadable'
   entity_id: string
   values: SightingFacts | null
-  actor: string
-  at: string
+  actor: string | null
+  at: string | null
 }
 
 /** Most decisions that are kept; they are read with each change of the evidence. */
@@ -66,8 +69,8 @@ export class EntityAdmin {
   }
 
   /**
-   * Takes a decision back, also one that cannot be read: the evidence decides again. Throws
-   * `not_found`.
+   * Takes a decision back, also one that cannot be read: the evidence decides again, around another
+   * one that cannot be read as soon as that one is gone too. Throws `not_found`.
    */
   async unpin(pinId: string): Promise<void> {
     const { ledger, publish, now } = this.#parts
@@ -81,8 +84,17 @@ export class EntityAdmin {
       if (row.kind === 'values')
         return publish(trx, await refreshEntities(trx, createUntouched(row.entity_id), now()))
       const [pin] = readEach([row], discoveryPinTable.read, undefined)
-      const { traces, others } = pin ? pinnedTraces(pin) : await findConcerned(trx, row.entity_id)
-      return this.#regroup(trx, [...traces, ...others])
+      const { traces, others } = pin
+        ? pinnedTraces(pin)
+        : { traces: findNamedTraces(row), others: [] }
+      const concerned = await readTraces(trx, [...traces, ...others])
+      const entityIds = concerned.flatMap(({ entityId }) => entityId ?? [])
+      const all = await readTracesOf(trx, [row.entity_id, ...entityIds])
+      return this.#regroup(
+        trx,
+        all.map(({ id }) => id),
+        { mayHold: true },
+      )
     })
   }
 
@@ -112,18 +124,14 @@ export class EntityAdmin {
     return eraseEntity(this.#parts, entityId, by)
   }
 
-  /** Decisions, the newest first, without those that cannot be read. */
+  /** Decisions, the newest first, also those that cannot be read. */
   async listPins(limit: number): Promise<PinView[]> {
     const query = this.#parts.ledger.read.selectFrom('discovery_pins').selectAll()
     const rows = await query.orderBy('at', 'desc').orderBy('id').limit(limit).execute()
-    return readEach(rows, discoveryPinTable.read, this.#parts.logger).map(pin => ({
-      pin_id: pin.id,
-      kind: pin.kind,
-      entity_id: pin.entityId,
-      values: pin.kind === 'values' ? pinnedValues(pin) : null,
-      actor: pin.actor,
-      at: iso(pin.at),
-    }))
+    return rows.map(row => {
+      const [pin] = readEach([row], discoveryPinTable.read, this.#parts.logger)
+      return pin === undefined ? viewUnreadable(row) : viewPin(pin)
+    })
   }
 
   #decide(
@@ -153,17 +161,17 @@ export class EntityAdmin {
       .execute()
   }
 
-  async #regroup(trx: SealedTrx, traceIds: readonly string[]): Promise<void> {
+  async #regroup(
+    trx: SealedTrx,
+    traceIds: readonly string[],
+    { mayHold = false } = {},
+  ): Promise<void> {
     const { publish, pseudonyms, now } = this.#parts
     const evidence = new StoredEvidence(trx, pseudonyms)
     const moves = await evidence.regroup(traceIds)
     if (evidence.isCut)
       throw new ShoalError('conflict', 'too many sightings are connected with these entities')
-    if (evidence.holder !== undefined)
-      throw new ShoalError(
-        'conflict',
-        `the pin ${evidence.holder} about these entities cannot be read; take it back first, or upgrade this coordinator`,
-      )
+    if (evidence.hold !== undefined && !mayHold) throw new ShoalError('conflict', evidence.hold)
     const at = now()
     const alarms = await evidence.save(at)
     const ids = new Set(moves.flatMap(({ from, to }) => (from === undefined ? [to] : [from, to])))
@@ -171,16 +179,24 @@ export class EntityAdmin {
   }
 }
 
+const viewPin = (pin: StoredPin): PinView => ({
+  pin_id: pin.id,
+  kind: pin.kind,
+  entity_id: pin.entityId,
+  values: pin.kind === 'values' ? pinnedValues(pin) : null,
+  actor: pin.actor,
+  at: iso(pin.at),
+})
+
+const viewUnreadable = ({ id, entity_id }: RowOf<typeof discoveryPinTable>): PinView => ({
+  ...{ pin_id: id, kind: 'unreadable', entity_id },
+  ...{ values: null, actor: null, at: null },
+})
+
 const createUntouched = (entityId: string) => ({
   ids: new Set([entityId]),
   seen: new Set<string>(),
   moves: [],
-})
-
-/** The traces that are known of a decision that cannot be read: those of its entity. */
-const findConcerned = async (trx: SealedTrx, entityId: string) => ({
-  traces: (await readTracesOf(trx, [entityId])).map(({ id }) => id),
-  others: [],
 })
 
 const readOwn = async (trx: SealedTrx, entityId: string): Promise<StoredTrace[]> => {

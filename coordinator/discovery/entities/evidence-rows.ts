@@ -21,6 +21,8 @@ export interface StoredTrace extends Trace {
   lastAt: number
 }
 
+type LinkedPair = Pick<Link, 'a' | 'b'>
+
 /** Values per statement: the number of its parameters is limited. */
 const AT_ONCE = 500
 
@@ -104,23 +106,28 @@ export const readTraceLengths = async (
   return new Map(rows.map(row => [row.id, Number(row.length)]))
 }
 
-/** Links of traces, at most `limit`, without those that cannot be read. */
+/** Links of traces, at most `limit`; `unread` are the pairs whose links cannot be read. */
 export const readLinks = async (
   db: Reading,
   ids: readonly string[],
   limit: number,
-): Promise<Link[]> => {
+): Promise<{ links: Link[]; unread: LinkedPair[] }> => {
   const links: Link[] = []
-  for (let at = 0; at < ids.length && links.length < limit; at += AT_ONCE) {
+  const unread: LinkedPair[] = []
+  for (let at = 0; at < ids.length && links.length + unread.length < limit; at += AT_ONCE) {
     const part = ids.slice(at, at + AT_ONCE)
     const query = db
       .selectFrom('discovery_links')
       .selectAll()
       .where(row => row.or([row('a', 'in', part), row('b', 'in', part)]))
-    const rows = await query.limit(limit - links.length).execute()
-    links.push(...readEach(rows, discoveryLinkTable.read, undefined))
+    const rows = await query.limit(limit - links.length - unread.length).execute()
+    for (const row of rows) {
+      const [link] = readEach([row], discoveryLinkTable.read, undefined)
+      if (link === undefined) unread.push({ a: row.a, b: row.b })
+      else links.push(link)
+    }
   }
-  return links
+  return { links, unread }
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   type Move,
 } from '../../../discovery/entities/evidence-graph.ts'
 import { type KeyAlarm, MAX_COMPARED } from '../../../discovery/entities/key-evidence.ts'
-import type { Link } from '../../../discovery/entities/link.ts'
+import { type Link, linkId } from '../../../discovery/entities/link.ts'
 import type { Observation } from '../../../discovery/entities/observation.ts'
 import { listPinTraces } from '../../../discovery/entities/pin.ts'
 import { type TraceHash, traceOf } from '../../../discovery/entities/trace.ts'
@@ -52,13 +52,14 @@ export class StoredEvidence {
   readonly #hashes: TraceHash
   readonly #left: EvidenceBounds
   #isCut = false
-  #holder: string | undefined
+  #hold: string | undefined
   readonly #graph: EvidenceGraph
   readonly #claims = new Map<string, readonly FactClaim[]>()
   readonly #lastAt = new Map<string, number>()
   readonly #dirty = new Set<string>()
   readonly #knownIds = new Set<string>()
   readonly #knownLinks = new Map<string, Link>()
+  readonly #unreadLinks = new Map<string, Pick<Link, 'a' | 'b'>>()
   readonly #regrouped = new Set<string>()
   readonly #alarms: KeyAlarm[] = []
 
@@ -77,9 +78,9 @@ export class StoredEvidence {
     return this.#isCut
   }
 
-  /** Id of a decision that cannot be read and kept traces as they are; undefined without one. */
-  get holder(): string | undefined {
-    return this.#holder
+  /** Why traces keep their entities, with the remedy; undefined when all were assigned. */
+  get hold(): string | undefined {
+    return this.#hold
   }
 
   /** Takes observations in and assigns their traces to entities. */
@@ -100,19 +101,20 @@ export class StoredEvidence {
 
   /**
    * Assigns the traces around some of them again, after a change of evidence or pins. When the
-   * evidence is cut, or a decision about it cannot be read, only new traces are assigned, each to an
+   * evidence is cut, or a decision or link cannot be read, only new traces are assigned, each to an
    * entity of its own.
    */
   async regroup(ids: readonly string[]): Promise<Move[]> {
     if (ids.length === 0) return []
     const { pins, findHolder } = await readIdentityPins(this.#trx)
     for (const pin of pins) this.#graph.pins.set(pin.id, pin)
-    this.#graph.isHeld = trace => {
-      const holder = findHolder(trace)
-      this.#holder ??= holder
-      return holder !== undefined
-    }
     await this.#loadConnected(ids)
+    const unlinked = this.#listUnlinked()
+    this.#graph.isHeld = trace => {
+      const hold = describeHold(findHolder(trace), unlinked.has(trace.id))
+      this.#hold ??= hold
+      return hold !== undefined
+    }
     if (this.#isCut) return this.#keepApart(ids)
     const { moves, alarms, traceIds } = this.#graph.regroup(ids)
     this.#alarms.push(...alarms)
@@ -137,6 +139,12 @@ export class StoredEvidence {
   /** Entity of a trace that was observed. */
   entityOf(traceId: string): string | undefined {
     return this.#graph.traces.get(traceId)?.entityId
+  }
+
+  /** Ids of traces with a link that cannot be read and that no observation has replaced. */
+  #listUnlinked(): ReadonlySet<string> {
+    const open = [...this.#unreadLinks].filter(([id]) => !this.#graph.links.has(id))
+    return new Set(open.flatMap(([, { a, b }]) => [a, b]))
   }
 
   #keepApart(ids: readonly string[]): Move[] {
@@ -205,10 +213,11 @@ export class StoredEvidence {
   }
 
   async #loadLinks(ids: readonly string[]): Promise<Link[]> {
-    const links = await readLinks(this.#trx, ids, Math.max(0, this.#left.links) + 1)
-    this.#left.links -= links.length
+    const { links, unread } = await readLinks(this.#trx, ids, Math.max(0, this.#left.links) + 1)
+    this.#left.links -= links.length + unread.length
     if (this.#left.links < 0) this.#isCut = true
     for (const link of links) this.#addLink(link)
+    for (const pair of unread) this.#unreadLinks.set(linkId(pair), pair)
     return links
   }
 
@@ -224,9 +233,18 @@ export class StoredEvidence {
 
   /** A link that this transaction has changed stays as it is. */
   #addLink(link: Link): void {
-    const id = `${link.a} ${link.b}`
+    const id = linkId(link)
     if (this.#graph.links.has(id)) return
     this.#graph.addLink(link)
     this.#knownLinks.set(id, link)
   }
+}
+
+/** Why a trace is held; a link is stored again when both of its traces are seen. */
+const describeHold = (pinId: string | undefined, isUnlinked: boolean): string | undefined => {
+  if (pinId !== undefined)
+    return `the pin ${pinId} about these entities cannot be read; remove it first, or upgrade this coordinator`
+  return isUnlinked
+    ? 'a link between sightings of these entities cannot be read; scan them again, or upgrade this coordinator'
+    : undefined
 }

@@ -645,7 +645,7 @@ t.test('around a decision that cannot be read all is recorded and nothing merges
     const apart = await list()
     t.equal(apart.length, 3)
     t.equal(Date.parse(apart[0]?.last_seen ?? ''), clock.now)
-    t.strictSame(await admin.listPins(10), [])
+    t.match(await admin.listPins(10), [{ pin_id: pin, kind: 'unreadable', actor: null }])
     const [one = '', other = ''] = apart
       .filter(({ keys }) => !keys.some(({ value }) => value.endsWith(':02')))
       .map(({ entity_id }) => entity_id)
@@ -654,6 +654,49 @@ t.test('around a decision that cannot be read all is recorded and nothing merges
     await see(`four ${pin}`)
     t.equal((await list()).length, 2)
   }
+})
+
+t.test('each of two decisions that cannot be read can be taken back', async t => {
+  const { run, query, admin, ledger } = await openScene(t)
+  const list = async () => (await query.page({ limit: 10 })).entities
+  const keys = [{ kind: 'ip', value: '10.0.0.1' }] as const
+  await run([host(1), host(2)])
+  await run([{ keys: [...keys], facts: { hostname: 'one' } }], 'mdns-scan')
+  const [first, second] = (await list()).map(({ entity_id }) => entity_id) as [string, string]
+  const merged = await admin.merge(first, second, 'p')
+  const [joined] = await list()
+  const split = await admin.split(joined?.entity_id ?? '', ['mac=b8:27:eb:00:00:01'], 'p')
+  const apart = await list()
+  await ledger.sealed.write(trx =>
+    trx.updateTable('discovery_pins').set({ body_json: '{' }).execute(),
+  )
+  await admin.unpin(split)
+  t.strictSame(await list(), apart, 'nothing changes while the other one holds it')
+  t.match(await admin.listPins(10), [{ pin_id: merged, kind: 'unreadable' }])
+  await admin.unpin(merged)
+  t.strictSame(await admin.listPins(10), [])
+  t.equal((await list()).length, 2, 'the evidence decides again')
+})
+
+t.test('a link that cannot be read holds its sightings until they are seen again', async t => {
+  const { run, query, admin, ledger } = await openScene(t)
+  const list = async () => (await query.page({ limit: 10 })).entities
+  const keys = [{ kind: 'ip', value: '10.0.0.1' }] as const
+  const see = async () => {
+    await run([host(1), host(2)])
+    await run([{ keys: [...keys], facts: { hostname: 'one' } }], 'mdns-scan')
+  }
+  await see()
+  const [one = '', other = ''] = (await list()).map(({ entity_id }) => entity_id)
+  const pin = await admin.merge(one, other, 'p')
+  const damage = { kind: 'later' as never }
+  await ledger.sealed.write(trx => trx.updateTable('discovery_links').set(damage).execute())
+  await admin.unpin(pin)
+  t.equal((await list()).length, 2, 'the address is not divided from its holder')
+  await t.rejects(admin.merge(one, other, 'p'), { code: 'conflict', message: /a link between/ })
+  await see()
+  await admin.unpin(await admin.merge(one, other, 'p'))
+  t.equal((await list()).length, 2)
 })
 
 t.test('an erasure leaves what the coordinator itself says of other entities', async t => {

@@ -17,11 +17,16 @@ export default defineOperation({
     pins: z.array(
       z.object({
         pin_id: z.string(),
-        kind: z.enum(['together', 'apart', 'values']),
+        kind: z
+          .enum(['together', 'apart', 'values', 'unreadable'])
+          .describe(
+            '`unreadable` is damaged or of a newer version: it holds what it is about as it is, and ' +
+              '`discovery-unpin` removes it.',
+          ),
         entity_id: z.string(),
         values: z.record(z.string(), z.any()).nullable(),
-        actor: z.string(),
-        at: z.iso.datetime(),
+        actor: z.string().nullable().describe('Null for an unreadable one.'),
+        at: z.iso.datetime().nullable().describe('Null for an unreadable one.'),
       }),
     ),
   }),
