@@ -86,6 +86,20 @@ const rowAt = (trx: Transaction<LedgerTables>, scope: StoredConfig['scope'], nam
  */
 export type UnreadableConfig = Omit<ConfigDocument, 'document' | 'changedAt'> & {
   document?: undefined
+  /** False when everything in it is readable and limits nothing. */
+  mayLimit: boolean
+}
+
+/** Members of a document that limit nothing: without them a cell has the values of its own file. */
+const HARMLESS: readonly string[] = ['telemetry', 'log', 'inference', 'spool']
+
+const mayLimit = (json: unknown): boolean => {
+  try {
+    const document = configTable.columns.document_json.read(json)
+    return Object.keys(document).some(member => !HARMLESS.includes(member))
+  } catch {
+    return true
+  }
 }
 
 /** Documents changed after a version, also those that cannot be read. */
@@ -97,10 +111,10 @@ export const readConfigs = async (
   const rows = await read.selectFrom('configs').selectAll().where('version', '>', after).execute()
   return rows.map(row => {
     const [config] = readEach([row], configTable.read, logger)
-    const { scope, name, version } = row
-    return config === undefined
-      ? { scope, name, version: Number.isSafeInteger(version) ? version : 0 }
-      : documentOf(config)
+    if (config !== undefined) return documentOf(config)
+    const { scope, name } = row
+    const version = Number.isSafeInteger(row.version) ? row.version : 0
+    return { scope, name, version, mayLimit: mayLimit(row.document_json) }
   })
 }
 

@@ -127,7 +127,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   const pendingChanges = new Set<Pick<ConfigDocument, 'scope' | 'name' | 'version'>>()
   const reports = new Map<string, ReportedBody & { at: number }>()
 
-  const show: Configs['show'] = async cellId => {
+  const showKnown: Configs['show'] = async cellId => {
     const tags = await parts.tagsOf(cellId)
     if (tags === undefined) throw createUnknownError('cell', cellId)
     const keys = [
@@ -153,18 +153,25 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     }
   }
 
-  /** A scope that only a newer version knows may apply to any cell. */
+  /** A scope that only a newer version knows may apply to any cell; limits must not be lost with it. */
   const requireReadable = (cellId: string, keys: readonly string[]): void => {
-    for (const [key, { scope, name }] of unreadable)
-      if (keys.includes(key) || !SCOPES.has(scope))
+    for (const [key, { scope, name, mayLimit }] of unreadable)
+      if (keys.includes(key) || (!SCOPES.has(scope) && mayLimit))
         throw new ShoalError(
           'internal',
           `the configuration of ${cellId} is unknown: that of ${scope} ${name} cannot be read`,
         )
   }
 
+  /** Reads what could not be read again: a row may have been repaired at its version. */
+  const lookAgain = async (): Promise<void> => {
+    if (unreadable.size === 0) return
+    await catchUp().catch(() => {})
+    if (pendingChanges.size > 0) void changes.look()
+  }
+
   const tell = async (cellId: string, answers?: string): Promise<void> => {
-    const { version: newest, document: shown } = await show(cellId)
+    const { version: newest, document: shown } = await showKnown(cellId)
     // A cell takes one document of a version, which must have every earlier change
     const version = Math.min(newest, settled)
     const models = parts.models?.settingsFor(cellId)
@@ -219,16 +226,32 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     pendingChanges.add(config)
   }
 
-  /** Reads documents that have changed since `settled`. */
+  /** Reads documents that have changed since `settled`, and those that could not be read. */
   const readNews = async (): Promise<void> => {
-    for (const config of await readConfigs(ledger, settled, logger)) {
+    const unread = [...unreadable]
+    const after = Math.min(settled, ...unread.map(([, { version }]) => version - 1))
+    const configs = await readConfigs(ledger, after, logger)
+    for (const config of configs) {
       const key = configKeyOf(config.scope, config.name)
-      if (config.version !== 0 && config.version <= versionOf(key)) continue
+      const isRepaired =
+        config.document !== undefined && unreadable.get(key)?.version === config.version
+      if (config.version !== 0 && config.version <= versionOf(key) && !isRepaired) continue
       if (config.document === undefined) {
         documents.delete(key)
         unreadable.set(key, config)
       } else keep(config)
     }
+    const stored = new Set(configs.map(({ scope, name }) => configKeyOf(scope, name)))
+    for (const [key, config] of unread) if (!stored.has(key)) forget(key, config)
+  }
+
+  /** A row that is stored no more, or under another scope, does not hold cells any longer. */
+  const forget = (key: string, { scope, name, version }: UnreadableConfig): void => {
+    if (!unreadable.delete(key)) return
+    const isKnown = SCOPES.has(scope)
+    pendingChanges.add(
+      isKnown ? { scope, name, version } : { scope: 'fleet', name: FLEET, version },
+    )
   }
 
   /**
@@ -288,8 +311,14 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       await set(change, { actor: 'coordinator' })
     },
     list: () => [...documents.values()],
-    show,
-    answerBirth: tell,
+    show: async cellId => {
+      await lookAgain()
+      return showKnown(cellId)
+    },
+    answerBirth: async (cellId, messageId) => {
+      await lookAgain()
+      await tell(cellId, messageId)
+    },
     recordReport: (cellId, body) => {
       const report = ReportedBody.parse(body)
       const { state, desired_version, applied_version, errors } = report

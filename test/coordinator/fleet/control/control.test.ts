@@ -140,9 +140,22 @@ t.test('settings that cannot be read never leave a cell with looser ones', async
   t.match(second.configs.list(), [{ name: 'all' }, { name: 'egress', document: { egress: 'off' } }])
   await second.configs.set({ scope: 'tag', name: 'arms', document: {} }, BY)
   await waitUntil('it can be replaced', () => second.sent.has(held))
-  await damage('arms', { scope: 'site' as 'tag' })
+  const limited = { document_json: JSON.stringify({ envelopes: { fleet: {} } }) }
+  await damage('arms', { scope: 'site' as 'tag', ...limited })
   const third = await open()
   await t.rejects(third.configs.show(free), { code: 'internal', message: /site arms/ })
+  await damage('arms', { document_json: '{"log":{"level":"debug"}}' })
+  const fourth = await open()
+  t.match(await fourth.configs.show(free), { document: { log: { level: 'warn' } } })
+  await damage('arms', limited)
+  const fifth = await open()
+  await t.rejects(fifth.configs.answerBirth(held, 'birth'), { code: 'internal' })
+  await damage('arms', { scope: 'tag', document_json: '{' })
+  await t.rejects(fifth.configs.show(held), { code: 'internal', message: /tag arms/ })
+  await fifth.configs.answerBirth(free, 'birth')
+  await damage('arms', { document_json: '{"log":{"level":"debug"}}' })
+  t.match(await fifth.configs.show(held), { document: { log: { level: 'debug' } } })
+  await waitUntil('a repaired document is sent', () => fifth.sent.has(held))
 })
 
 t.test('a cell is not sent settings that it does not support', async t => {
