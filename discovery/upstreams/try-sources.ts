@@ -56,6 +56,22 @@ export const asUpstreamError = (source: string, error: unknown): UpstreamError =
   return new UpstreamError(source, 'malformed', `its answer lacks ${fields.join(', ')}`)
 }
 
+/**
+ * Failure of a source without whose part an answer is still given, also at the deadline of the
+ * lookup: what was read before it is not lost.
+ * @throws the error when it is no failure of a source, or nobody waits any more
+ */
+export const toMissingPart = (
+  { id }: Pick<Source, 'id'>,
+  error: unknown,
+  { signal }: Pick<LookupContext, 'signal'>,
+): UpstreamError => {
+  const isLate = signal.aborted && (signal.reason as Error).name === 'TimeoutError'
+  if (isLate) return new UpstreamError(id, 'timed_out', 'the deadline passed before its answer')
+  if (signal.aborted || !(error instanceof UpstreamError)) throw error
+  return error
+}
+
 /** One failure for several: the caller may try again as soon as any of them is over. */
 export const combineFailures = (failures: readonly UpstreamError[]): UpstreamError => {
   const [first] = failures

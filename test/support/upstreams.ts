@@ -17,6 +17,8 @@ export interface UpstreamTestOptions extends Partial<Omit<Parts, 'readSettings'>
   settings?: Partial<UpstreamSettings>
   /** What was discovered before. */
   searchEntities?: LookupContext['searchEntities']
+  /** End of the lookup, such as its deadline. */
+  signal?: AbortSignal
   /** Options and keys of sources, beside their addresses. */
   sources?: Record<string, SourceSettings>
 }
@@ -92,7 +94,7 @@ export const runLookup = async <Data = Record<string, unknown>>(
   const run = (await loadRun<LookupRun<object, unknown>>(module)) as LookupRun<object, unknown>
   const { upstreams, server, outcomes } = await openTestUpstreams(t, options)
   const { context, sources, warnings } = upstreams.openLookup(
-    new AbortController().signal,
+    options.signal ?? new AbortController().signal,
     options.searchEntities ?? (async () => []),
   )
   const data = module.data.parse(await run(module.input.parse(input), context)) as Data

@@ -256,6 +256,27 @@ t.test('use by ransomware is null without the list of exploited ones', async t =
   t.match(known, { counts: { kev: 1 }, items: [{ kev: { ransomware: true } }] })
 })
 
+t.test('what was read before the deadline is answered, unless nobody waits', async t => {
+  const pages = nvdWithPages({ total: 900 })
+  const checkUntil = (ending: Error, version: string) => {
+    const end = new AbortController()
+    const nvd: SourceAnswer = request => {
+      if (request.path.includes('startIndex=500')) end.abort(ending)
+      return typeof pages === 'function' ? pages(request) : pages
+    }
+    const options = { answers: { ...ALL, nvd }, signal: end.signal }
+    return check(t, { product: 'openssl', version }, options)
+  }
+  const late = new DOMException('late', 'TimeoutError')
+  const { data, warnings } = await checkUntil(late, '1.0.2')
+  t.match(data, { verdict: 'unknown', counts: { critical: null } })
+  t.ok(warnings.some(({ message }) => message === '400 of 900 records were read'))
+  t.ok(warnings.some(({ message }) => message.includes('the deadline passed')))
+  const { data: found } = await checkUntil(late, '1.0.1')
+  t.match(found, { verdict: 'vulnerable', counts: { kev: null }, items: [{ epss: null }] })
+  await t.rejects(checkUntil(new Error('gone'), '1.0.1'), { message: 'gone' })
+})
+
 t.test('a kind of device is searched for by products of the dictionary', async t => {
   for (const device_type of CveDeviceType.options) {
     const { server } = await search(t, { device_type }, { answers: ALL })

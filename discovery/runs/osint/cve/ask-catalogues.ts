@@ -1,7 +1,7 @@
 import type { LookupContext } from '../../../lookup-run.ts'
-import { UpstreamError } from '../../../upstreams/client.ts'
 import kev from '../../../upstreams/sources/kev.ts'
 import nvd from '../../../upstreams/sources/nvd.ts'
+import { toMissingPart } from '../../../upstreams/try-sources.ts'
 import { KEV_READING, type KevEntry } from './read-kev.ts'
 import { NVD_READING, type NvdPage, type NvdRecord } from './read-nvd.ts'
 
@@ -40,8 +40,9 @@ export const askProductCves = async (
   context: LookupContext,
 ): Promise<NvdRecords> => {
   const query = { virtualMatchString: cpe }
-  const { total } = await askPage(query, 0, context)
-  if (total <= MAX_PAGES * PAGE || !isPlainVersion(version)) return askCves(query, context)
+  const first = await askPage(query, 0, context)
+  if (first.total <= MAX_PAGES * PAGE || !isPlainVersion(version))
+    return askOthers(query, first, MAX_PAGES, context)
   const from = { versionStart: version, versionStartType: 'including' }
   const to = { versionEnd: version, versionEndType: 'including' }
   return askCves({ ...query, ...from, ...to }, context)
@@ -52,8 +53,15 @@ export const askCves = async (
   query: Query,
   context: LookupContext,
   maxPages = MAX_PAGES,
+): Promise<NvdRecords> => askOthers(query, await askPage(query, 0, context), maxPages, context)
+
+/** Adds the newest other pages of a query to its first one. */
+const askOthers = async (
+  query: Query,
+  first: NvdPage,
+  maxPages: number,
+  context: LookupContext,
 ): Promise<NvdRecords> => {
-  const first = await askPage(query, 0, context)
   const others = await askNewestPages(query, first.total, maxPages - 1, context)
   const pages = [...others, first]
   const unparsed = pages.reduce((sum, page) => sum + page.unparsed, 0)
@@ -78,8 +86,7 @@ const askNewestPages = async (
   const pages: NvdPage[] = []
   for (let end = total; end > PAGE && pages.length < maxPages; end -= PAGE) {
     const page = await askPage(query, Math.max(PAGE, end - PAGE), context).catch(error => {
-      if (!(error instanceof UpstreamError) || context.signal.aborted) throw error
-      context.warn('partial_result', error.message, nvd.name)
+      context.warn('partial_result', toMissingPart(nvd, error, context).message, nvd.name)
     })
     if (page === undefined) break
     pages.push(page)
@@ -107,7 +114,7 @@ export const askExploited = async (
     const { body } = await context.ask({ ...request, form: 'json' })
     return body as ReadonlyMap<string, KevEntry>
   } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error
+    toMissingPart(kev, error, context)
     const message = 'which ones are exploited, and by ransomware, is unknown'
     context.warn('partial_result', message, kev.name)
     return undefined

@@ -1,8 +1,8 @@
 import type { CveDeviceType } from '../../../fields/cve-hit.ts'
 import type { LookupContext } from '../../../lookup-run.ts'
-import { UpstreamError } from '../../../upstreams/client.ts'
+import type { UpstreamError } from '../../../upstreams/client.ts'
 import nvd from '../../../upstreams/sources/nvd.ts'
-import { combineFailures } from '../../../upstreams/try-sources.ts'
+import { combineFailures, toMissingPart } from '../../../upstreams/try-sources.ts'
 import { askNewestCves } from './ask-catalogues.ts'
 import { escapeCpe } from './cpe-name.ts'
 import { DEVICE_PRODUCTS } from './device-products.ts'
@@ -34,9 +34,9 @@ export const askDeviceCves = async (
       total += found.total
       for (const record of found.records) records.set(record.hit.id, record)
     } catch (error) {
-      if (!(error instanceof UpstreamError) || context.signal.aborted) throw error
-      failures.push(error)
-      context.warn('partial_result', `${product} is not in it: ${error.message}`, nvd.name)
+      const failure = toMissingPart(nvd, error, context)
+      failures.push(failure)
+      context.warn('partial_result', `${product} is not in it: ${failure.message}`, nvd.name)
     }
   }
   if (failures.length === DEVICE_PRODUCTS[type].length) throw combineFailures(failures)

@@ -3,8 +3,8 @@ import type { CveHit } from '../../../fields/cve-hit.ts'
 import { readUtcTime } from '../../../fields/utc-time.ts'
 import type { LookupContext } from '../../../lookup-run.ts'
 import type { CveCheck } from '../../../modules/osint/cve-check.ts'
-import { UpstreamError } from '../../../upstreams/client.ts'
 import osv from '../../../upstreams/sources/osv.ts'
+import { toMissingPart } from '../../../upstreams/try-sources.ts'
 
 type Item = CveCheck['items'][number]
 
@@ -87,8 +87,8 @@ export const askOsv = async (
     }
     context.warn('partial_result', `only ${items.length} records were read`, osv.name)
   } catch (error) {
-    if (!(error instanceof UpstreamError) || context.signal.aborted) throw error
-    context.warn('partial_result', 'package databases were not asked', osv.name)
+    const { message } = toMissingPart(osv, error, context)
+    context.warn('partial_result', `packages were not read to the end: ${message}`, osv.name)
   }
   return { items, isComplete: false }
 }
