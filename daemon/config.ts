@@ -117,7 +117,10 @@ export const DaemonConfig = z.strictObject({
     .min(1)
     .max(3600)
     .default(60)
-    .describe('Time after which changed settings are kept if the cell still runs well with them.'),
+    .describe(
+      'Time after which changed settings are kept if the cell still runs well with them. A lost ' +
+        'connection is noticed after 8 s: with less than 10, settings that cause it may be kept.',
+    ),
   log: z
     .strictObject({
       level: Setting.logLevel.default('info').describe('Least severe level that is written.'),
