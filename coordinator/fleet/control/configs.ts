@@ -1,7 +1,6 @@
 import type { Logger } from 'pino'
 import { mergeSharedEnvelopes } from '../../../devices/envelope/merge-shared-envelopes.ts'
 import { mergeScopes } from '../../../discovery/merge-scopes.ts'
-import { ShoalError } from '../../../shared/errors.ts'
 import { createUnknownError } from '../../../shared/reference-errors.ts'
 import { nextTurn, type Runtime } from '../../../shared/runtime.ts'
 import type { Signer } from '../../../shared/signing.ts'
@@ -21,20 +20,17 @@ import type { SharedEnvelopes } from '../../../shared/wire/safety-envelope.ts'
 import type { DiscoverySettings } from '../../../shared/wire/scan-scope.ts'
 import type { Actor } from '../../kernel/audit/audit.ts'
 import { followChanges } from '../../kernel/base/follow-changes.ts'
-import { shareRuns } from '../../kernel/base/share-runs.ts'
 import type { Store } from '../../kernel/store/store.ts'
 import type { Models } from '../models/models.ts'
-import { CONFIG_SCOPES } from './config.table.ts'
 import {
   type ConfigChange,
   type ConfigDocument,
   configKeyOf,
   EGRESS,
   FLEET,
-  readConfigs,
-  type UnreadableConfig,
   writeConfig,
 } from './config-store.ts'
+import { type Egress, KnownConfigs } from './known-configs.ts'
 
 /** Desired configuration of a cell, the documents it was merged from, and the cell's own report. */
 export interface CellConfig {
@@ -70,8 +66,6 @@ interface ConfigsParts {
   logger: Logger
 }
 
-export type Egress = 'on' | 'off'
-
 export interface Configs {
   /**
    * Throws `not_found`, `conflict` when the document is not at `ifVersion` any more, and what
@@ -94,10 +88,6 @@ export interface Configs {
   close(): Promise<void>
 }
 
-const EGRESS_KEY = configKeyOf('fleet', EGRESS)
-
-const SCOPES: ReadonlySet<string> = new Set(CONFIG_SCOPES)
-
 /**
  * Merges documents: the last one wins, except that limits of devices only become stricter, and that
  * scopes of discovery add up.
@@ -118,13 +108,7 @@ const mergeSources = (documents: readonly Record<string, unknown>[]): Record<str
 export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   const { now, logger } = parts
   const { ledger, revisions } = parts.store
-  const documents = new Map<string, ConfigDocument>()
-  /** Documents that cannot be read: without their limits and scopes, cells must not be configured. */
-  const unreadable = new Map<string, UnreadableConfig>()
-  /** Version up to which every change is known, whichever coordinator has made it. */
-  let settled = 0
-  /** Changes that the cells connected here have not been sent. */
-  const pendingChanges = new Set<Pick<ConfigDocument, 'scope' | 'name' | 'version'>>()
+  const known = new KnownConfigs({ ledger, models: parts.models, logger })
   const reports = new Map<string, ReportedBody & { at: number }>()
 
   const showKnown: Configs['show'] = async cellId => {
@@ -135,8 +119,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       ...tags.map(tag => configKeyOf('tag', tag)),
       configKeyOf('cell', cellId),
     ]
-    requireReadable(cellId, keys)
-    const sources = keys.flatMap(key => documents.get(key) ?? [])
+    const sources = known.listFor(cellId, keys)
     const document = mergeSources(sources.map(({ document }) => document))
     const level = parts.capability(cellId)
     return {
@@ -144,7 +127,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
       sources,
       version: Math.max(
         parts.models?.version ?? 0,
-        versionOf(EGRESS_KEY),
+        known.egressVersion,
         ...sources.map(({ version }) => version),
       ),
       document,
@@ -153,41 +136,26 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     }
   }
 
-  /** A scope that only a newer version knows may apply to any cell; limits must not be lost with it. */
-  const requireReadable = (cellId: string, keys: readonly string[]): void => {
-    for (const [key, { scope, name, mayLimit }] of unreadable)
-      if (keys.includes(key) || (!SCOPES.has(scope) && mayLimit))
-        throw new ShoalError(
-          'internal',
-          `the configuration of ${cellId} is unknown: that of ${scope} ${name} cannot be read`,
-        )
-  }
-
   /** Reads what could not be read again: a row may have been repaired at its version. */
   const lookAgain = async (): Promise<void> => {
-    if (unreadable.size === 0) return
-    await catchUp().catch(() => {})
-    if (pendingChanges.size > 0) void changes.look()
+    if (known.isReadable) return
+    await known.catchUp().catch(() => {})
+    if (known.pendingChanges.size > 0) void changes.look()
   }
 
   const tell = async (cellId: string, answers?: string): Promise<void> => {
     const { version: newest, document: shown } = await showKnown(cellId)
     // A cell takes one document of a version, which must have every earlier change
-    const version = Math.min(newest, settled)
+    const version = Math.min(newest, known.settled)
     const models = parts.models?.settingsFor(cellId)
-    const downloads = readEgress() === 'off' && { downloads: 'off' }
+    const downloads = known.egress === 'off' && { downloads: 'off' }
     const document = { ...shown, ...(models && { models: { ...models, ...downloads } }) }
     const { document: checked } = DesiredBody.parse({ version, document })
     const level = parts.capability(cellId) ?? FIRST_CAPABILITY
-    const known = withholdKeys(checked, SETTING_KEYS, level)
-    const wanted = { version, document: known, cell_id: cellId, issued_at: now() }
+    const given = withholdKeys(checked, SETTING_KEYS, level)
+    const wanted = { version, document: given, cell_id: cellId, issued_at: now() }
     const named = answers === undefined ? wanted : { ...wanted, answers }
     await parts.publish(cellId, signDesired(named, parts.signer))
-  }
-
-  const readEgress = (): Egress => {
-    if (unreadable.has(EGRESS_KEY)) return 'off'
-    return (documents.get(EGRESS_KEY)?.document.egress as Egress | undefined) ?? 'on'
   }
 
   const isMeant = async (scope: ConfigDocument['scope'], name: string, cellId: string) => {
@@ -209,76 +177,18 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     }
   }
 
-  const findNewest = (): number => {
-    let newest = parts.models?.version ?? 0
-    for (const { version } of [...documents.values(), ...unreadable.values()])
-      newest = Math.max(newest, version)
-    return newest
-  }
-
-  const versionOf = (key: string): number =>
-    (documents.get(key) ?? unreadable.get(key))?.version ?? 0
-
-  const keep = (config: ConfigDocument): void => {
-    const key = configKeyOf(config.scope, config.name)
-    documents.set(key, config)
-    unreadable.delete(key)
-    pendingChanges.add(config)
-  }
-
-  /** Reads documents that have changed since `settled`, and those that could not be read. */
-  const readNews = async (): Promise<void> => {
-    const unread = [...unreadable]
-    const after = Math.min(settled, ...unread.map(([, { version }]) => version - 1))
-    const configs = await readConfigs(ledger, after, logger)
-    for (const config of configs) {
-      const key = configKeyOf(config.scope, config.name)
-      const isRepaired =
-        config.document !== undefined && unreadable.get(key)?.version === config.version
-      if (config.version !== 0 && config.version <= versionOf(key) && !isRepaired) continue
-      if (config.document === undefined) {
-        documents.delete(key)
-        unreadable.set(key, config)
-      } else keep(config)
-    }
-    const stored = new Set(configs.map(({ scope, name }) => configKeyOf(scope, name)))
-    for (const [key, config] of unread) if (!stored.has(key)) forget(key, config)
-  }
-
-  /** A row that is stored no more, or under another scope, does not hold cells any longer. */
-  const forget = (key: string, { scope, name, version }: UnreadableConfig): void => {
-    if (!unreadable.delete(key)) return
-    const isKnown = SCOPES.has(scope)
-    pendingChanges.add(
-      isKnown ? { scope, name, version } : { scope: 'fleet', name: FLEET, version },
-    )
-  }
-
-  /**
-   * Takes over what other coordinators have set. Documents and models share their versions, which
-   * are committed in order: once both were read, no version that was known before is missing.
-   */
-  const catchUp = shareRuns(async () => {
-    do {
-      const known = findNewest()
-      await parts.models?.look()
-      await readNews()
-      settled = known
-    } while (findNewest() > settled)
-  })
-
   const tellNews = async (): Promise<void> => {
-    await catchUp()
-    for (const change of pendingChanges) {
-      if (change.version > settled) continue
-      pendingChanges.delete(change)
+    await known.catchUp()
+    for (const change of known.pendingChanges) {
+      if (change.version > known.settled) continue
+      known.pendingChanges.delete(change)
       const { scope, name } = change
       await tellAll(scope, name).catch(logUnsent(scope, name))
     }
   }
 
-  await catchUp()
-  pendingChanges.clear()
+  await known.catchUp()
+  known.pendingChanges.clear()
   const changes = followChanges({
     subscribe: listener => revisions.onChange('configs', listener),
     read: tellNews,
@@ -286,7 +196,7 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     runtime: parts.runtime,
   })
   const unlisten = parts.models?.changes.add(() => {
-    pendingChanges.add({ scope: 'fleet', name: FLEET, version: parts.models?.version ?? 0 })
+    known.pendingChanges.add({ scope: 'fleet', name: FLEET, version: parts.models?.version ?? 0 })
     void changes.look()
   })
 
@@ -295,9 +205,9 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
     if (scope === 'cell' && (await parts.tagsOf(name)) === undefined)
       throw createUnknownError('cell', name)
     const kept = await writeConfig(ledger, change, by, now())
-    keep(kept)
+    known.keep(kept)
     // The follower reports a read that fails, and repeats it
-    await catchUp().catch(() => {})
+    await known.catchUp().catch(() => {})
     void changes.look()
     return kept
   }
@@ -305,12 +215,12 @@ export const createConfigs = async (parts: ConfigsParts): Promise<Configs> => {
   return {
     set,
     setEgress: async egress => {
-      if (readEgress() === egress && !unreadable.has(EGRESS_KEY)) return
-      const ifVersion = versionOf(EGRESS_KEY)
+      if (known.egress === egress && known.isEgressReadable) return
+      const ifVersion = known.egressVersion
       const change = { scope: 'fleet', name: EGRESS, document: { egress }, ifVersion } as const
       await set(change, { actor: 'coordinator' })
     },
-    list: () => [...documents.values()],
+    list: () => known.list(),
     show: async cellId => {
       await lookAgain()
       return showKnown(cellId)

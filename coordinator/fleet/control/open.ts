@@ -13,8 +13,9 @@ import type { Models } from '../models/models.ts'
 import { forgetOld } from './command-store.ts'
 import type { Commands } from './commands.ts'
 import type { CommandsConfig } from './commands-config.ts'
-import type { Configs, Egress } from './configs.ts'
+import type { Configs } from './configs.ts'
 import { type ControlReceiver, createControl, type StopFinder } from './control.ts'
+import type { Egress } from './known-configs.ts'
 import { UnconfirmedStops } from './unconfirmed-stops.ts'
 
 /** Operations on the commands and configuration of cells. */
