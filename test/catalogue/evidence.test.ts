@@ -2,7 +2,7 @@ import t from 'tap'
 import * as z from 'zod'
 import { defineSkill } from '../../coordinator/kernel/declaration/skill.ts'
 import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
-import { figure } from '../../shared/unknown-fields.ts'
+import { figure, listUnknown, nameUnknown } from '../../shared/unknown-fields.ts'
 
 t.test('every skill states in every answer on what evidence it stands', async t => {
   for (const { id, output } of skills) {
@@ -61,4 +61,53 @@ t.test('an answer without data, or of examples, stays what it is', async t => {
 
 t.test('a field that cannot be null is no figure', async t => {
   t.throws(() => figure(z.number(), 'the scale is off'), /must be nullable/)
+})
+
+const named = (schema: z.ZodType, answer: object, isEmpty = false): string[] =>
+  listUnknown(schema, answer, { isEmpty }).map(({ field }) => field)
+
+t.test('a null that means "none" in complete data is named in an empty answer alone', async t => {
+  const median = figure(z.number().nullable(), 'nobody was hired', { named: 'empty' })
+  const schema = z.object({ median })
+  t.strictSame(named(schema, { median: null }), [])
+  t.strictSame(named(schema, { median: null }, true), ['median'])
+})
+
+t.test('a description of a figure leaves it a figure', async t => {
+  const score = figure(z.number().nullable(), 'no usage').describe('From 0 to 100.')
+  t.strictSame(named(z.object({ score }), { score: null }), ['score'])
+})
+
+t.test('of a choice, the figures of the option are named that the value has', async t => {
+  const at = figure(z.int().nullable(), 'never seen')
+  const cell = z.object({ kind: z.literal('cell'), at })
+  const schema = z.object({
+    row: z.union([z.object({ kind: z.literal('tag'), at: z.null() }), cell]),
+  })
+  t.strictSame(named(schema, { row: { kind: 'tag', at: null } }), [])
+  t.strictSame(named(schema, { row: { kind: 'cell', at: null } }), ['row.at'])
+})
+
+t.test('a schema that contains itself is searched to its depth', async t => {
+  const load = figure(z.number().nullable(), 'no limit is known')
+  const Board = z.object({
+    get under() {
+      return z.array(Board)
+    },
+    load,
+  })
+  const deep = { load: 1, under: [{ load: 1, under: [{ load: null, under: [] }] }] }
+  t.strictSame(named(Board, deep), ['under[].under[].load'])
+  const Any: z.ZodType = z.lazy(() => z.union([z.array(Any), z.object({ load })]))
+  t.strictSame(named(z.object({ tree: Any }), { tree: [[{ load: null }]] }), ['tree[][].load'])
+})
+
+t.test('a field that is unknown for several reasons is named once, with their number', async t => {
+  t.strictSame(nameUnknown('findings', []), [])
+  t.strictSame(nameUnknown('findings', ['cell a: off']), [
+    { field: 'findings', reason: 'cell a: off' },
+  ])
+  t.match(nameUnknown('findings', ['cell a: off', 'cell b: off', 'cell c: off']), [
+    { field: 'findings', reason: 'cell a: off; and 2 more' },
+  ])
 })

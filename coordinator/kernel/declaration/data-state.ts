@@ -1,8 +1,8 @@
 import * as z from 'zod'
 
 /**
- * `live` when each figure of the answer was measured or read; `partial` when `unknown` names figures
- * that were not; `empty` when there was no data to answer from; `example` when records of the shipped
+ * `live` when each figure of the answer was measured or read; `partial` when `unknown` names
+ * something that was not; `empty` when there was no data to answer from; `example` when records of the shipped
  * example organisation were used. Answers never contain invented figures.
  */
 export const DataState = z.enum(['live', 'partial', 'empty', 'example'])

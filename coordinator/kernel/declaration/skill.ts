@@ -57,8 +57,9 @@ const withEvidence = <S extends AnySkillSpec>(spec: S): S => {
 }
 
 const stateEvidence = (output: z.ZodObject, answer: Evidence, toLoad?: string): object => {
-  const unknown = [...(answer.unknown ?? []), ...listUnknown(output, answer)]
   const state = answer.data_state ?? 'live'
+  const declared = listUnknown(output, answer, { isEmpty: state === 'empty' })
+  const unknown = [...(answer.unknown ?? []), ...declared]
   return {
     ...answer,
     data_state: state === 'live' && unknown.length > 0 ? 'partial' : state,

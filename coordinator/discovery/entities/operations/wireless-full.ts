@@ -3,6 +3,7 @@ import type { ScanModule } from '../../../../discovery/module.ts'
 import bleScan from '../../../../discovery/modules/network/ble-scan.ts'
 import mdnsScan from '../../../../discovery/modules/network/mdns-scan.ts'
 import wifiScan from '../../../../discovery/modules/network/wifi-scan.ts'
+import { nameUnknown, type UnknownField } from '../../../../shared/unknown-fields.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
@@ -46,15 +47,20 @@ export default defineSkill({
     const failed = results.find(result => result.status === 'rejected')
     if (failed !== undefined && results.every(({ status }) => status === 'rejected'))
       throw failed.reason
-    const [wifi, mdns, ble] = results.map(toPart) as [Part, Part, Part]
+    const parts = results.map(toPart) as [Part, Part, Part]
+    const unknown = parts.flatMap((part, i) =>
+      part.unknown.map(each => ({ ...each, field: `${NAMES[i]}.${each.field}` })),
+    )
+    const [wifi, mdns, ble] = parts
     const found = wifi.findings.length + mdns.findings.length + ble.findings.length
-    return { data_state: dataState(found), wifi, mdns, ble } as never
+    return { data_state: dataState(found), unknown, wifi, mdns, ble } as never
   },
 })
 
 /** Answer of one scan, without the types of its rows. */
 interface Part {
   data_state: DataState
+  unknown: readonly UnknownField[]
   findings: readonly object[]
   cells: readonly { available: boolean; reason: string | null }[]
   available: boolean
@@ -80,7 +86,8 @@ const runPart = (
 const toPart = (result: PromiseSettledResult<Answer>): Part => {
   if (result.status === 'rejected') {
     const { message } = result.reason as Error
-    return { ...NOTHING, available: false, reason: message }
+    const unknown = nameUnknown('findings', [message])
+    return { ...NOTHING, unknown, available: false, reason: message }
   }
   const { cells } = result.value
   const available = cells.some(cell => cell.available)
@@ -88,4 +95,4 @@ const toPart = (result: PromiseSettledResult<Answer>): Part => {
   return { ...result.value, available, reason }
 }
 
-const NOTHING: Answer = { data_state: 'empty', findings: [], cells: [] }
+const NOTHING: Answer = { data_state: 'empty', unknown: [], findings: [], cells: [] }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { type DiscoveryModule, isScan, type ScanModule } from '../../../../discovery/module.ts'
 import { ShoalError } from '../../../../shared/errors.ts'
-import type { UnknownField } from '../../../../shared/unknown-fields.ts'
+import { nameUnknown } from '../../../../shared/unknown-fields.ts'
 import { UpstreamSource, UpstreamWarning } from '../../../../shared/wire/findings.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
@@ -44,7 +44,7 @@ export const toScanAnswer = (results: readonly CellResult[]): object => {
   )
   return {
     data_state: dataState(findings.length),
-    unknown: results.filter(({ available }) => !available).map(listUnavailable),
+    unknown: nameUnknown('findings', results.filter(({ available }) => !available).map(whySilent)),
     findings,
     cells: results.map(result => ({
       cell_id: result.cellId,
@@ -58,16 +58,15 @@ export const toScanAnswer = (results: readonly CellResult[]): object => {
 }
 
 /** A cell that cannot run the module says nothing of what is around it. */
-const listUnavailable = ({ cellId, reason }: CellResult): UnknownField => ({
-  field: 'findings',
-  reason: `cell ${cellId}: ${reason ?? 'the module is not available'}`,
-})
+const whySilent = ({ cellId, reason }: CellResult): string =>
+  `cell ${cellId}: ${reason ?? 'the module is not available'}`
 
 export const toLookupAnswer = ({ data, sources, warnings }: LookupResult): object => ({
   data_state: isEmpty(data) ? 'empty' : 'live',
-  unknown: warnings
-    .filter(({ code }) => code !== 'licence_restricted')
-    .map(({ message }) => ({ field: 'data', reason: message })),
+  unknown: nameUnknown(
+    'data',
+    warnings.flatMap(({ code, message }) => (code === 'licence_restricted' ? [] : [message])),
+  ),
   data,
   sources: [...sources],
   warnings: [...warnings],

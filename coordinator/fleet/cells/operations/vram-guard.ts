@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { UnknownField } from '../../../../shared/unknown-fields.ts'
+import { nameUnknown } from '../../../../shared/unknown-fields.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
@@ -60,7 +60,7 @@ export default defineSkill({
       critical_above_percent: VRAM_CRITICAL_PERCENT,
       alerts,
       cells,
-      unknown: cells.flatMap(listUnknownMemory),
+      unknown: listUnknownMemory(cells),
     }
   },
 })
@@ -88,11 +88,15 @@ const viewOf = (cell: Cell) => {
 
 const MEMORY = ['used_bytes', 'total_bytes', 'used_percent'] as const
 
-/** Each unknown figure of a cell's GPUs, with the reason of this GPU. */
-const listUnknownMemory = ({ cell_id, gpus }: ReturnType<typeof viewOf>[number]): UnknownField[] =>
-  gpus.flatMap(gpu =>
-    MEMORY.filter(name => gpu[name] === null).map(name => ({
-      field: `cells[].gpus[].${name}`,
-      reason: `GPU ${gpu.index} of cell ${cell_id}: ${gpu.reason}`,
-    })),
+/** Unknown figures of all GPUs, each once; every GPU has its own reason beside it. */
+const listUnknownMemory = (cells: ReturnType<typeof viewOf>) =>
+  MEMORY.flatMap(name =>
+    nameUnknown(
+      `cells[].gpus[].${name}`,
+      cells.flatMap(({ cell_id, gpus }) =>
+        gpus
+          .filter(gpu => gpu[name] === null)
+          .map(({ index, reason }) => `GPU ${index} of cell ${cell_id}: ${reason}`),
+      ),
+    ),
   )
