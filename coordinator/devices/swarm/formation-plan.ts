@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { Formation } from '../../../devices/swarm/formation.ts'
-import { figure } from '../../../shared/unknown-fields.ts'
 import { FORMATION_VERB, FormationParams, SiteOrigin } from '../../../shared/wire/formation.ts'
 import { FORMATION_GATE } from '../../../shared/wire/plan-part.ts'
 import { AnchorInput } from './config.ts'
@@ -20,8 +19,8 @@ export const FormationPlan = z.object({
   origin: SiteOrigin.exactOptional(),
   required_m: z.number(),
   /** Least planned distance of two units, and with errors at their worst; null for one unit. */
-  clearance_m: figure(z.number().nullable(), 'fewer than two vehicles move'),
-  clearance_with_errors_m: figure(z.number().nullable(), 'fewer than two vehicles move'),
+  clearance_m: z.number().nullable(),
+  clearance_with_errors_m: z.number().nullable(),
   duration_s: z.number(),
   units: z
     .array(

@@ -1,4 +1,4 @@
-import { addDays } from './months.ts'
+import { addDays, daysBetween } from './months.ts'
 import { listStandings, type Subscription } from './revenue.ts'
 
 /** Requests of a tenant in 30 days. */
@@ -29,8 +29,8 @@ const SOON_DAYS = 30
 const CHANGE_DAYS = 90
 
 /**
- * Score of a tenant: 100 less the points of every reason, at least 0. A tenant without usage has no
- * score: its subscription alone does not show that the service works for it.
+ * Score of a tenant: 100 less the points of every reason, at least 0. A tenant without usage has
+ * reasons and no score: its subscription alone does not show that the service works for it.
  */
 export const scoreHealth = (facts: HealthFacts) => {
   const reasons = [...listSubscriptionReasons(facts), ...listUsageReasons(facts)]
@@ -79,12 +79,15 @@ const listSubscriptionReasons = ({
   return reasons
 }
 
-const listUsageReasons = ({ usage }: HealthFacts): HealthReason[] => {
+const listUsageReasons = ({ usage, subscriptions, today }: HealthFacts): HealthReason[] => {
   if (usage === undefined) return []
   const { recent, before } = usage
   const [requests, earlier] = [recent.ok + recent.failed, before.ok + before.failed]
-  if (earlier > 0 && requests === 0)
-    return [{ code: 'unused', points: 30, message: 'no requests in the last 30 days' }]
+  const isNew = subscriptions.every(({ started_on }) => daysBetween(started_on, today) < SOON_DAYS)
+  if (requests === 0)
+    return earlier === 0 && isNew
+      ? []
+      : [{ code: 'unused', points: 30, message: 'no requests in the last 30 days' }]
   return [...listErrorReasons(recent), ...listTrendReasons(requests, earlier)]
 }
 

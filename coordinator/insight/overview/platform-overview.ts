@@ -24,7 +24,8 @@ export const SynergyHealth = z.object({
   total: z.int().describe('Runs that were started.'),
   health_percent: figure(
     z.number().nullable().describe('Executed over total; null before the first run.'),
-    'no step of a synergy has run yet',
+    'no synergy has run yet',
+    { named: 'empty' },
   ),
 })
 

@@ -33,6 +33,7 @@ const Movement = {
   net_revenue_retention_percent: figure(
     z.number().nullable().describe('Null without revenue at the start.'),
     'no subscription had revenue at the start of the period',
+    { named: 'empty' },
   ),
 }
 const Tier = z.enum(TIER_NAMES)
@@ -55,6 +56,7 @@ export default defineSkill({
     net_revenue_retention_12_months_percent: figure(
       z.number().nullable(),
       'no subscription had revenue twelve months ago',
+      { named: 'empty' },
     ),
     tiers: z.array(z.object({ tier: Tier, ...Revenue })),
     months: z

@@ -28,6 +28,8 @@ export default defineSkill({
   access: 'operator',
   roles: ['finance', 'operator_admin'],
   effect: 'read',
+  // the price of a configured zone is looked up
+  openWorld: true,
   input: z.strictObject({}),
   examples: [{}],
   output: z.object({

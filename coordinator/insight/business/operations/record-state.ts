@@ -11,6 +11,8 @@ export const RECORD_STATE = {
     .describe('Registers without records; shoal registers import loads a file into one.'),
 }
 
+export const NO_SUBSCRIPTION = 'the register subscriptions has no record of the tenant'
+
 type Sets = Readonly<Record<string, RecordSet<unknown>>>
 
 /**

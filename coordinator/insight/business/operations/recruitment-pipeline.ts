@@ -28,7 +28,9 @@ export default defineSkill({
     hired: z.int(),
     rejected: z.int(),
     withdrawn: z.int(),
-    median_days_to_hire: figure(z.number().nullable(), 'no candidate was hired'),
+    median_days_to_hire: figure(z.number().nullable(), 'no candidate was hired', {
+      named: 'empty',
+    }),
     stages: z.array(
       z.object({
         stage: z.enum(STAGES),
@@ -42,10 +44,12 @@ export default defineSkill({
             .nullable()
             .describe('Those who advanced, of those who advanced or were closed here.'),
           'no candidate has left this stage',
+          { named: 'empty' },
         ),
         median_days: figure(
           z.number().nullable().describe('Days in the stage, for those who left it.'),
           'no candidate has left this stage',
+          { named: 'empty' },
         ),
       }),
     ),

@@ -46,6 +46,7 @@ export default defineSkill({
     turnover_12_months_percent: figure(
       z.number().nullable(),
       'the register people has nobody who was employed in the period',
+      { named: 'empty' },
     ),
     teams: z.array(z.object({ team: z.string(), ...Figures })),
   }),

@@ -1,14 +1,14 @@
 import { actsFor } from '../../../access/keys/key.ts'
 import type { PeopleViews } from '../../../access/people/open.ts'
 import type { QuotaViews } from '../../../access/quota/open.ts'
+import { countRequests } from '../../../access/quota/usage-query.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import { subscriptions } from '../../registers/definitions/subscriptions.ts'
 import type { RegisterViews } from '../../registers/open.ts'
 import { scoreHealth } from '../health.ts'
 import { dayAt } from '../months.ts'
-import type { Subscription } from '../revenue.ts'
-import { countOutcomes, readTenantUsage } from '../usage.ts'
+import { countOutcomes, readTenantUsage, tokensOf } from '../usage.ts'
 
 /**
  * Usage of the tenants that the caller's key may act for, by tenant. A record gives no right to the
@@ -39,16 +39,23 @@ export const readTenantFacts = async (
   const byTenant = Map.groupBy(found.records, ({ tenant_id }) => tenant_id)
   const isUsed = recent.has(scope.tenantId) || before.has(scope.tenantId)
   const tenants = [...new Set([...byTenant.keys(), ...(isUsed ? [scope.tenantId] : [])])].sort()
-  const healthOf = async (tenantId: string) => {
+  /** Undefined where nothing can be known: the tenant is not of this service, or not the key's. */
+  const usageOf = async (tenantId: string) => {
     const { key, people } = context
     const isVisible = key !== undefined && actsFor(key, tenantId)
-    const known = isVisible && (await people.tenant(tenantId)) !== undefined
-    const counts = {
-      recent: countOutcomes(recent.get(tenantId)),
+    if (!isVisible || (await people.tenant(tenantId)) === undefined) return undefined
+    const line = recent.get(tenantId)
+    return {
+      requests: line === undefined ? 0 : countRequests(line),
+      tokens: tokensOf(line),
+      recent: countOutcomes(line),
       before: countOutcomes(before.get(tenantId)),
     }
-    const own: readonly Subscription[] = byTenant.get(tenantId) ?? []
-    return scoreHealth({ tenantId, today, subscriptions: own, usage: known ? counts : undefined })
   }
-  return { today, found, tenants, isUsed, recent, byTenant, healthOf }
+  const healthOf = async (tenantId: string) =>
+    scoreHealth({
+      ...{ tenantId, today, subscriptions: byTenant.get(tenantId) ?? [] },
+      usage: await usageOf(tenantId),
+    })
+  return { today, found, tenants, isUsed, byTenant, usageOf, healthOf }
 }

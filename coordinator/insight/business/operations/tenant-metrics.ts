@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../../shared/catalogue.ts'
 import { HOUR_MS } from '../../../../shared/time.ts'
-import { figure } from '../../../../shared/unknown-fields.ts'
+import { figure, nameUnknown } from '../../../../shared/unknown-fields.ts'
 import type { QuotaViews } from '../../../access/quota/open.ts'
 import { countRequests } from '../../../access/quota/usage-query.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
@@ -12,7 +12,7 @@ import type { RegisterViews } from '../../registers/open.ts'
 import { percentOf, roundTo } from '../money.ts'
 import { dayAt, monthOf } from '../months.ts'
 import { listStandings } from '../revenue.ts'
-import { RECORD_STATE, stateOf } from './record-state.ts'
+import { NO_SUBSCRIPTION, RECORD_STATE, stateOf } from './record-state.ts'
 
 const MAX_MODELS = 1000
 
@@ -29,10 +29,7 @@ export default defineSkill({
   output: z.object({
     ...RECORD_STATE,
     tenant_id: z.string(),
-    tier: figure(
-      z.enum(TIER_NAMES).nullable().describe('Tier by its subscription; null without one.'),
-      'no subscription of the tenant is active',
-    ),
+    tier: z.enum(TIER_NAMES).nullable().describe('Tier by its active subscription; null without.'),
     requests: z.int(),
     requests_failed: z.int(),
     error_percent: figure(z.number().nullable(), 'no request was recorded in this month'),
@@ -62,6 +59,7 @@ export default defineSkill({
       ...stateOf({ subscriptions: own }, lines.length > 0),
       as_of: today,
       tenant_id: tenantId,
+      unknown: nameUnknown('tier', own.records.length === 0 ? [NO_SUBSCRIPTION] : []),
       tier: listStandings(own.records, today).get(tenantId)?.tier ?? null,
       requests,
       requests_failed: failed,

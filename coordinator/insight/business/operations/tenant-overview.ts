@@ -1,17 +1,15 @@
 import * as z from 'zod'
 import { TIER_NAMES } from '../../../../shared/catalogue.ts'
-import { figure } from '../../../../shared/unknown-fields.ts'
+import { figure, nameUnknown } from '../../../../shared/unknown-fields.ts'
 import type { PeopleViews } from '../../../access/people/open.ts'
 import type { QuotaViews } from '../../../access/quota/open.ts'
-import { countRequests } from '../../../access/quota/usage-query.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import type { RegisterViews } from '../../registers/open.ts'
 import { HEALTH_LEVELS } from '../health.ts'
 import { toEuros } from '../money.ts'
 import { listStandings } from '../revenue.ts'
-import { tokensOf } from '../usage.ts'
-import { RECORD_STATE, stateOf } from './record-state.ts'
+import { NO_SUBSCRIPTION, RECORD_STATE, stateOf } from './record-state.ts'
 import { readTenantFacts } from './tenant-facts.ts'
 
 const MOST_SHOWN = 500
@@ -35,14 +33,8 @@ export default defineSkill({
       z.object({
         tenant_id: z.string(),
         name: z.string().nullable(),
-        tier: figure(
-          z.enum(TIER_NAMES).nullable().describe('Null without an active subscription.'),
-          'no subscription of the tenant is active',
-        ),
-        mrr_eur: figure(
-          z.number().nullable(),
-          'the register subscriptions has no record of the tenant',
-        ),
+        tier: z.enum(TIER_NAMES).nullable().describe('Null without an active subscription.'),
+        mrr_eur: figure(z.number().nullable(), NO_SUBSCRIPTION),
         since: z.iso.date().nullable().describe('First day of the first subscription.'),
         requests_30_days: figure(z.int().nullable(), NO_USAGE),
         requests_failed_30_days: figure(z.int().nullable(), NO_USAGE),
@@ -60,7 +52,7 @@ export default defineSkill({
     const shown = facts.tenants.toSorted((a, b) => revenueOf(b) - revenueOf(a)).slice(0, MOST_SHOWN)
     for (const tenantId of shown.toSorted()) {
       const records = facts.byTenant.get(tenantId) ?? []
-      const used = facts.recent.get(tenantId)
+      const used = await facts.usageOf(tenantId)
       const { score, level } = await facts.healthOf(tenantId)
       const standing = standings.get(tenantId)
       tenants.push({
@@ -69,15 +61,17 @@ export default defineSkill({
         tier: standing?.tier ?? null,
         mrr_eur: records.length === 0 ? null : toEuros(standing?.cents ?? 0),
         since: records.map(({ started_on }) => started_on).sort()[0] ?? null,
-        requests_30_days: used === undefined ? null : countRequests(used),
-        requests_failed_30_days: used?.failed ?? null,
-        tokens_30_days: used === undefined ? null : tokensOf(used),
+        requests_30_days: used?.requests ?? null,
+        requests_failed_30_days: used?.recent.failed ?? null,
+        tokens_30_days: used?.tokens ?? null,
         health_score: score,
         health_level: level,
       })
     }
+    const unrecorded = tenants.filter(({ mrr_eur }) => mrr_eur === null)
     return {
       ...stateOf({ subscriptions: facts.found }, facts.isUsed),
+      unknown: nameUnknown('tenants[].tier', unrecorded.length === 0 ? [] : [NO_SUBSCRIPTION]),
       as_of: facts.today,
       total: facts.tenants.length,
       tenants,

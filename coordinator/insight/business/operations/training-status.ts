@@ -19,6 +19,7 @@ const Figures = {
   completion_percent: figure(
     z.number().nullable().describe('Valid ones of those assigned.'),
     'nobody is assigned to such a course',
+    { named: 'empty' },
   ),
 }
 

@@ -133,6 +133,92 @@ t.test('a record that names a tenant does not show its usage', async t => {
   })
 })
 
+t.test('an overview knows that a tenant of this service made no request', async t => {
+  const { run, put, store } = await business(t)
+  const facts = { tier: 'free', mrr_eur: 0, started_on: '2026-01-01' }
+  await put('subscriptions', 'a', { ...facts, tenant_id: 'acme' })
+  await put('subscriptions', 'd', { ...facts, tenant_id: 'demo' })
+  const finance = await financeKey(store, ['acme'])
+  await addUsage(store, [{}])
+  t.match(await run('tenant-overview', {}, finance), {
+    tenants: [
+      { tenant_id: 'acme', requests_30_days: 0, requests_failed_30_days: 0, tokens_30_days: 0 },
+      { tenant_id: 'demo', requests_30_days: 1, tokens_30_days: 1000 },
+    ],
+    unknown: [{ field: 'tenants[].health_score' }, { field: 'tenants[].health_level' }],
+  })
+  await addUsage(store, [{ tenant_id: 'acme' }])
+  await put('subscriptions', 'a', { ...facts, tenant_id: 'acme', ended_on: '2026-10-01' })
+  t.match(
+    await run('tenant-overview', {}, finance),
+    { data_state: 'live', unknown: [], tenants: [{ tier: null, mrr_eur: 0 }, { tier: 'free' }] },
+    'no tier after the last subscription is no gap',
+  )
+})
+
+t.test('the tier of a tenant without a record is unknown', async t => {
+  const { run, store } = await business(t)
+  await addUsage(store, [{}])
+  t.match(await run('tenant-overview'), {
+    data_state: 'partial',
+    tenants: [{ tier: null, mrr_eur: null, requests_30_days: 1 }],
+    unknown: [{ field: 'tenants[].tier' }, { field: 'tenants[].mrr_eur' }],
+  })
+  t.match(await run('tenant-metrics'), { tier: null, unknown: [{ field: 'tier' }] })
+})
+
+t.test('complete records have no gaps where there is none of a kind', async t => {
+  const { run, put } = await business(t)
+  t.match(await run('recruitment-pipeline'), {
+    data_state: 'empty',
+    unknown: [{ field: 'median_days_to_hire' }, {}, {}],
+  })
+  const applied = { name: 'Mira', position: 'Engineer', applied_on: '2026-11-01' }
+  await put('candidates', 'c', applied)
+  t.match(await run('recruitment-pipeline'), { data_state: 'live', unknown: [] })
+  const facts = { tenant_id: 'acme', tier: 'pro', mrr_eur: 29, started_on: '2026-11-01' }
+  await put('subscriptions', 's', facts)
+  t.match(await run('arr-analysis'), { data_state: 'live', mrr_eur: 29, unknown: [] })
+})
+
+t.test(
+  'a source of prices that stays silent leaves the price unknown after ten seconds',
+  async t => {
+    let limit: { after: number; end: () => void } | undefined
+    const { promise: asked, resolve } = Promise.withResolvers<void>()
+    const { views } = openBusiness({
+      config: { business: { energy_price_zone: 'DE-LU' } },
+      runtime: {
+        ...systemRuntime,
+        setTimeout: (end, after) => {
+          limit = { after, end }
+          return systemRuntime.setTimeout(() => {}, 0)
+        },
+      },
+      logger: silent,
+      views: {
+        lookups: {
+          run: (_module, _input, signal) => {
+            resolve()
+            return new Promise((_resolve, reject) => {
+              signal.addEventListener('abort', () => reject(signal.reason))
+            })
+          },
+        },
+      },
+    })
+    let isOver = false
+    const price = views.energyPrice(new AbortController().signal).finally(() => {
+      isOver = true
+    })
+    await asked
+    t.equal(limit?.after, 10_000)
+    t.notOk(isOver, 'it waits for the source')
+    limit?.end()
+    t.equal(await price, undefined)
+  },
+)
+
 t.test('the price of electricity is that of the configured zone, or none', async t => {
   const takenAt = Date.parse('2026-11-20T06:00:00Z')
   const signal = new AbortController().signal
@@ -210,7 +296,25 @@ for (const [name, facts, score, codes] of [
   ['more errors', { usage: { recent: counts(94, 6), before: counts(0) } }, 70, ['errors']],
   ['errors of few requests', { usage: { recent: counts(10, 9), before: counts(0) } }, 100, []],
   ['no use any more', { usage: { recent: counts(0), before: counts(9) } }, 70, ['unused']],
-  ['no use ever', { usage: { recent: counts(0), before: counts(0) } }, null, []],
+  ['no use ever', { usage: { recent: counts(0), before: counts(0) } }, null, ['unused']],
+  [
+    'no use yet',
+    {
+      subscriptions: [subscription({ started_on: '2026-11-01' })],
+      usage: { recent: counts(0), before: counts(0) },
+    },
+    null,
+    [],
+  ],
+  [
+    'an end, and no use ever',
+    {
+      subscriptions: [subscription({ ended_on: TODAY })],
+      usage: { recent: counts(0), before: counts(0) },
+    },
+    null,
+    ['subscription_ended', 'unused'],
+  ],
   ['unknown use', { usage: undefined }, null, []],
   [
     'an end in 30 days',
