@@ -100,23 +100,23 @@ const COMPUTED =
 /** Such fields that have evidence on a coordinator without data, with what that is. */
 const EVIDENT: Readonly<Record<string, string>> = {
   'pv-forecast.data.series[].energy_kwh': 'the model of a clear sky, by the given panels',
-  'pv-forecast.data.days[].energy_kwh': 'the same',
-  'pv-forecast.data.remaining_today_kwh': 'the same',
+  'pv-forecast.data.days[].energy_kwh': 'the model of a clear sky, by the given panels',
+  'pv-forecast.data.remaining_today_kwh': 'the model of a clear sky, by the given panels',
   'fleet-utilization.items_per_hour': 'requests are counted here',
-  'ops-daily-status.fleet.items_per_hour': 'the same',
-  'testcenter.fleet.items_per_hour': 'the same',
+  'ops-daily-status.fleet.items_per_hour': 'requests are counted here',
+  'testcenter.fleet.items_per_hour': 'requests are counted here',
   'get_queue_board.total.cost_eur': 'a sum over the stored jobs',
   ...Object.fromEntries(
     ['queued', 'running', 'done', 'dead', 'cancelled'].map(status => [
       `get_queue_board.by_status.${status}.cost_eur`,
-      'the same',
+      'a sum over the stored jobs',
     ]),
   ),
   'run-test-suite.cases[].duration_ms': 'the cases were run',
   'skill-stats.skills[].p50_ms': 'the calls of this test',
-  'skill-stats.skills[].p95_ms': 'the same',
-  'skill-stats.stored.skills[].mean_ms': 'the same',
-  'system-analytics.operations[].mean_ms': 'the same',
+  'skill-stats.skills[].p95_ms': 'the calls of this test',
+  'skill-stats.stored.skills[].mean_ms': 'the calls of this test',
+  'system-analytics.operations[].mean_ms': 'the calls of this test',
   'vram-guard.warn_above_percent': 'a constant',
   'vram-guard.critical_above_percent': 'a constant',
   'layer-query.coverage.covered_percent': 'the controls and checks of the service itself',
@@ -132,17 +132,78 @@ const listComputed = (value: unknown, path: string): string[] => {
   return value !== null && value !== 'unknown' && COMPUTED.test(path) ? [path] : []
 }
 
-t.test('without data no answer has a figure or a verdict', async t => {
-  const found = skills
-    .filter(({ constantBecause }) => constantBecause === undefined)
-    .flatMap(({ id }) =>
-      of(answers.empty, id).flatMap(({ status, body }) =>
-        status === 200 ? listComputed(body, id) : [],
+/** Computed fields of the answers to skills that answer from data. */
+const listFigures = (from: Map<string, ExampleAnswer[]>): Set<string> =>
+  new Set(
+    skills
+      .filter(({ constantBecause }) => constantBecause === undefined)
+      .flatMap(({ id }) =>
+        of(from, id).flatMap(({ status, body }) => (status === 200 ? listComputed(body, id) : [])),
       ),
+  )
+
+t.test('without data no answer has a figure or a verdict', async t => {
+  t.strictSame(listFigures(answers.empty), new Set(Object.keys(EVIDENT)))
+})
+
+/** A copy of an answer in which every computed field that is null has a figure. */
+const plant = (value: unknown, path: string): unknown => {
+  if (Array.isArray(value)) return value.map(each => plant(each, `${path}[]`))
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(
+      Object.entries(value).map(([name, each]) => [name, plant(each, `${path}.${name}`)]),
     )
-  t.strictSame(new Set(found), new Set(Object.keys(EVIDENT)))
-  const lie = { tenants: [{ score: 100, level: 'healthy', name: 'acme', mrr_eur: null }] }
-  t.strictSame(listComputed(lie, 'lie'), ['lie.tenants[].score', 'lie.tenants[].level'])
+  return value === null && COMPUTED.test(path) ? 100 : value
+}
+
+t.test('a figure that is made up in the answer of a skill is found', async t => {
+  const lies = new Map(
+    [...answers.empty].map(([id, all]) => [
+      id,
+      all.map(answer => ({ ...answer, body: plant(answer.body, id) as ExampleAnswer['body'] })),
+    ]),
+  )
+  const found = [...listFigures(lies)].filter(path => !(path in EVIDENT))
+  for (const path of [
+    ...['tenant-health.score', 'tenant-health.level', 'tenant-metrics.error_percent'],
+    ...['cost-analysis.total_eur', 'cost-analysis.energy.price_eur_per_kwh'],
+    ...['fleet-utilization.composite_percent', 'swarm-analytics.totals.reached_percent'],
+  ])
+    t.ok(found.includes(path), path)
+})
+
+/** Such fields whose null means "none", with what there is none of. */
+const NONE: Readonly<Record<string, string>> = {
+  'skill-stats.skills[].p50_ms': 'calls of the skill',
+  'skill-stats.skills[].p95_ms': 'calls of the skill',
+  'testcenter.synergies.health_percent': 'synergies',
+  'gantt_schedule.pert.target_probability_percent': 'a target in the input',
+  'gantt_schedule.simulation.target_probability_percent': 'a target in the input',
+  'usecase_cost_calc.schedule.tasks[].criticality_percent': 'a simulation in the input',
+}
+
+/** Paths of computed fields that are null. */
+const listNulls = (value: unknown, path: string): string[] => {
+  if (Array.isArray(value)) return value.flatMap(each => listNulls(each, `${path}[]`))
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([name, each]) =>
+      listNulls(each, path === '' ? name : `${path}.${name}`),
+    )
+  return value === null && COMPUTED.test(path) ? [path] : []
+}
+
+t.test('a figure that is null without data is named with its reason', async t => {
+  const silent = skills.flatMap(({ id }) =>
+    of(answers.empty, id)
+      .filter(({ status }) => status === 200)
+      .flatMap(({ body }) => {
+        const named = new Set((body.unknown as { field: string }[]).map(({ field }) => field))
+        return listNulls(body, '')
+          .filter(path => !named.has(path))
+          .map(path => `${id}.${path}`)
+      }),
+  )
+  t.strictSame(new Set(silent), new Set(Object.keys(NONE)))
 })
 
 t.test('an empty answer says what brings data, or why a module found nothing', async t => {

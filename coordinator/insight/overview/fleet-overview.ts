@@ -3,6 +3,7 @@ import { figure } from '../../../shared/unknown-fields.ts'
 import type { MonitorViews } from '../../fleet/alerts/open-monitor.ts'
 import type { FleetViews } from '../../fleet/cells/open.ts'
 import { isPresent } from '../../fleet/cells/presence.ts'
+import { UTILIZATION_FIGURES } from '../../fleet/cells/utilization-figures.ts'
 import { gpuVram } from '../../fleet/cells/vram.ts'
 import type { ModelViews } from '../../fleet/models/open.ts'
 import { DataState, dataState } from '../../kernel/declaration/data-state.ts'
@@ -14,10 +15,7 @@ export const FleetOverview = z.object({
   degraded: z.boolean().describe('True after more than half of the fleet was lost at once.'),
   cells: z.int().describe('Cells that were announced to this coordinator.'),
   active_cells: z.int().describe('Cells that are up: ready, degraded or draining.'),
-  composite_percent: figure(z.number().nullable(), 'no cell that is up reports its load'),
-  gpu_percent: figure(z.number().nullable(), 'no cell that is up reports the load of a GPU'),
-  vram_percent: figure(z.number().nullable(), 'no cell that is up reports the memory of a GPU'),
-  slots_busy_percent: figure(z.number().nullable(), 'no cell that is up has slots'),
+  ...UTILIZATION_FIGURES,
   items_per_hour: z.int().describe('Inference requests completed within the last hour.'),
   models_served: z.int(),
   models_missing: z.array(z.string()).describe('Models of the catalogue that no cell serves.'),

@@ -3,8 +3,7 @@ import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
 import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
 import type { MonitorViews } from '../../alerts/open-monitor.ts'
-
-const percent = z.number().min(0).max(100).nullable()
+import { UTILIZATION_FIGURES } from '../utilization-figures.ts'
 
 export default defineSkill({
   id: 'fleet-utilization',
@@ -18,11 +17,7 @@ export default defineSkill({
   input: z.strictObject({}),
   output: z.object({
     data_state: DataState,
-    /** Mean of the GPU, VRAM and slot percentages that are known; null when none is. */
-    composite_percent: percent,
-    gpu_percent: percent,
-    vram_percent: percent,
-    slots_busy_percent: percent,
+    ...UTILIZATION_FIGURES,
     /** Inference requests that were completed within the last hour. */
     items_per_hour: z.int(),
     /** Cells that are up: ready, degraded or draining. */
