@@ -16,7 +16,7 @@ const REACH_OUT = new RegExp(
     ...['host-inet-.*', 'conversations-message', 'mqtt-retained', 'mqtt-subscribe'],
     ...['multi-agent-conversation', '(mavlink|printer)-status'],
     ...['discovery-run-module', 'wireless-full'],
-    ...['cockpit-health-check', 'run-test-suite', 'get_tenant_chat_status'],
+    ...['cockpit-health-check', 'run-test-suite', 'get_tenant_chat_status', 'cost-analysis'],
   ].join('|')})$`,
 )
 
