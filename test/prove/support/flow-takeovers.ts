@@ -9,6 +9,8 @@ import { type FlowVerdict, judgeFlows } from '../../support/judge-flows.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { ReplicaSet } from './replica-set.ts'
 
+const CLIENTS = 4
+const EVERY_MS = 600
 /** Longer than the lease of a job, so that the other coordinator takes its runs. */
 const PAUSE_MS = 13_000
 
@@ -35,11 +37,7 @@ interface FlowTakeovers extends FlowVerdict {
 export const takeOverFlows = async (plan: {
   kills: number
   pauses: number
-  /** Clients, each of which starts a run and rests so long. */
-  clients?: number
-  everyMs?: number
 }): Promise<FlowTakeovers> => {
-  const { kills, pauses, clients: count = 4, everyMs = 600 } = plan
   const folder = mkdtempSync(join(tmpdir(), 'shoal-flow-takeovers-'))
   const config = join(folder, 'coordinator.yaml')
   writeFileSync(config, stringify({ flows: FLOWS, tiers }))
@@ -52,12 +50,12 @@ export const takeOverFlows = async (plan: {
   try {
     const acknowledged = new Set<string>()
     const over = new AbortController()
-    const load = { signal: over.signal, everyMs }
-    const clients = Array.from({ length: count }, (_, at) =>
+    const load = { signal: over.signal, everyMs: EVERY_MS }
+    const clients = Array.from({ length: CLIENTS }, (_, at) =>
       startRuns(() => set.replica(at).url, set.keys.operator, acknowledged, load),
     )
     let callsAtWork = 0
-    const faults = [...spread({ kills, pauses })]
+    const faults = [...spread(plan)]
     for (const [turn, fault] of faults.entries()) {
       await waitUntil(
         'both coordinators run flows',
@@ -72,7 +70,7 @@ export const takeOverFlows = async (plan: {
     await Promise.all(clients)
     await waitForEnds(set.store)
     const verdict = await judgeFlows(set.store, acknowledged)
-    return { kills, pauses, callsAtWork, acknowledged: acknowledged.size, ...verdict }
+    return { ...plan, callsAtWork, acknowledged: acknowledged.size, ...verdict }
   } finally {
     await set.stop()
     rmSync(folder, { recursive: true, force: true })
