@@ -16,7 +16,8 @@ const PROGRAMS: Readonly<Record<string, typeof coordinator>> = {
 /** Sends its arguments and does what the answer says; the program itself reads the input of a shell. */
 const writeScript = (name: string, socket: string): string => `#!/bin/sh
 case " $* " in *' - '*) exec '${join(bin, name)}.mjs' "$@" ;; esac
-eval "$(printf '%s\\0' "$@" | curl -sS --unix-socket '${socket}' --data-binary @- http://shell/${name})"
+answer=$(printf '%s\\0' "$@" | curl -sSf --unix-socket '${socket}' --data-binary @- http://shell/${name}) || exit
+eval "$answer"
 `
 
 /**

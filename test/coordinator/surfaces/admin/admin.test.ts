@@ -401,7 +401,11 @@ t.test('both programs list their commands in --help and their flags in --help-co
     ['shoald', /^ {2}shoald join /m, /^ {2}--state-dir VALUE/m],
   ] as const) {
     const show = async (help: string): Promise<string> => {
-      if (program === 'shoal-coordinator') return (await coordinator({}, [help])).out
+      if (program === 'shoal-coordinator') {
+        const { code, out } = await coordinator({}, [help])
+        t.equal(code, 0)
+        return out
+      }
       const args = [resolve(`bin/${program}.mjs`), help]
       const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
       t.equal(status, 0)
