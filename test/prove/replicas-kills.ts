@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { verifyAudit } from '../../coordinator/kernel/audit/verify.ts'
 import { runApprovals, runConversations, runTasks } from './support/acknowledged.ts'
 import { Receiver, runDeliveries } from './support/deliveries.ts'
+import { waitForLeader } from './support/leader.ts'
 import { ReplicaSet } from './support/replica-set.ts'
 import { runSchedules } from './support/scheduled.ts'
 
@@ -25,7 +26,10 @@ export const main = async (argv: string[]): Promise<boolean> => {
   }
 }
 
-/** Kills coordinators that may deliver to the receiver; each client rests so long after each piece of work. */
+/**
+ * Kills coordinators that may deliver to the receiver, the leader first. Each client rests so long after
+ * each piece of work.
+ */
 export const proveKills = async (
   set: ReplicaSet,
   receiver: Receiver,
@@ -44,9 +48,11 @@ export const proveKills = async (
     }
   }
   const clients = works.flatMap(({ run }) => Array.from({ length: CLIENTS }, () => client(run)))
+  // only the leader runs what is scheduled
+  const leader = set.replicas.indexOf(await waitForLeader(set))
   for (let kill = 0; kill < kills; kill++) {
     await sleep(150 + Math.random() * 350)
-    await set.killAndRestart(kill)
+    await set.killAndRestart(leader + kill)
   }
   over.abort()
   await Promise.all(clients)

@@ -2,6 +2,7 @@ import { existsSync, globSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyAudit } from '../../coordinator/kernel/audit/verify.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { leads, waitForLeader } from './support/leader.ts'
 import { OldLeader } from './support/old-leader.ts'
 import { send } from './support/recorder.ts'
 import { type ReplicaProcess, ReplicaSet } from './support/replica-set.ts'
@@ -47,7 +48,7 @@ const skewedClock = (index: number): Record<string, string> => ({
 })
 
 const partition = async (set: ReplicaSet): Promise<boolean> => {
-  const leader = await waitForLeader(set, set.replicas)
+  const leader = await waitForLeader(set)
   const others = set.replicas.filter(replica => replica !== leader)
   const old = await OldLeader.start(set, leader)
   await old.next(/^written$/)
@@ -116,21 +117,6 @@ const startLoad = (set: ReplicaSet) => {
     return counts
   }
   return { stop }
-}
-
-const waitForLeader = (
-  set: ReplicaSet,
-  replicas: readonly ReplicaProcess[],
-): Promise<ReplicaProcess> =>
-  waitUntil('a coordinator leads', async () => {
-    const leading = await Promise.all(replicas.map(replica => leads(set, replica)))
-    return replicas[leading.indexOf(true)]
-  })
-
-const leads = async (set: ReplicaSet, { url }: ReplicaProcess): Promise<boolean> => {
-  const headers = { authorization: `Bearer ${set.keys.operator}` }
-  const text = await (await fetch(`${url}/metrics`, { headers })).text()
-  return /^shoal_leader 1$/m.test(text)
 }
 
 const isReady = async ({ url }: ReplicaProcess): Promise<boolean> =>
