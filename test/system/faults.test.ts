@@ -3,11 +3,9 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { verifyAudit } from '../../coordinator/kernel/audit/verify.ts'
-import { openStore } from '../../coordinator/kernel/store/store.ts'
 import { writeRandomModel } from '../../models/gguf/random-model.ts'
 import { startStack, type TestStack } from '../support/stack.ts'
-import { pause, waitUntil } from '../support/wait-until.ts'
+import { killUnderUse } from '../support/usage-kills.ts'
 
 /** Random weights, asked greedily, go round in circles: streams of a length the test chooses. */
 const weights = join(mkdtempSync(join(tmpdir(), 'shoal-weights-')), 'random.gguf')
@@ -151,8 +149,9 @@ const engines = (pid: number): number[] =>
 
 t.test('a crash of the engine ends its stream with an error', async t => {
   const stack = await startOnce()
-  // the other one has ended
-  const [cell] = stack.cells
+  const [cell, other] = stack.cells
+  await other?.end('SIGTERM')
+  await stack.waitForHealth(({ cells, models }) => cells === 1 && models === 1)
   const pid = cell?.pid ?? 0
   await follow(stack, 5, () => {})
   const running = engines(pid)
@@ -165,59 +164,14 @@ t.test('a crash of the engine ends its stream with an error', async t => {
   t.equal(cell?.pid, pid, 'the daemon lives')
 })
 
+/** The full size of this test is `npm run prove -- usage-kills`; it is the last, and ends the coordinator. */
 t.test('the coordinator recovers from kill -9 under load', async t => {
   const stack = await startOnce()
+  await stack.cells[1]?.end('SIGTERM')
   stack.cells[1]?.start()
   await stack.waitForHealth(({ cells, models }) => cells === 2 && models === 1)
-  const acknowledged: string[] = []
-  let stop = false
-  const client = async (): Promise<void> => {
-    while (!stop) {
-      const response = await fetch(`${stack.url}/v1/chat/completions`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${stack.keys.enterprise}`,
-          'content-type': 'application/json',
-        },
-        body: JSON.stringify({
-          model: 'model-a:7b',
-          messages: [{ role: 'user', content: 'go' }],
-          max_tokens: 3,
-        }),
-      }).catch(() => undefined)
-      const id = response?.headers.get('x-request-id')
-      const whole = await response?.json().catch(() => undefined)
-      if (response?.status === 200 && id && whole) acknowledged.push(id)
-      else await pause()
-    }
-  }
-  const clients = Array.from({ length: 8 }, client)
-  const waitForAcknowledged = (count: number): Promise<boolean> =>
-    waitUntil(`${count} answers are acknowledged`, () => acknowledged.length >= count)
-  for (let kill = 1; kill <= 2; kill++) {
-    await waitForAcknowledged(kill * 20)
-    await stack.coordinator.end('SIGKILL')
-    stack.coordinator.start()
-    await stack.waitForHealth(({ cells }) => cells === 2)
-  }
-  await waitForAcknowledged(acknowledged.length + 20)
-  stop = true
-  await Promise.all(clients)
-  await stack.coordinator.end('SIGKILL')
-  // rows that were not in their table yet are found at the next start
-  stack.coordinator.start()
-  await stack.waitForHealth(({ cells }) => cells === 2)
-  await stack.coordinator.end('SIGTERM')
-
-  const store = await openStore(join(stack.folder, 'coordinator'))
-  t.teardown(() => store.close())
-  const rows = await store.records.read.selectFrom('usage').select('request_id').execute()
-  const recorded = new Set(rows.map(row => row.request_id))
-  t.strictSame(
-    acknowledged.filter(id => !recorded.has(id)),
-    [],
-    'no acknowledged usage row is lost',
-  )
-  t.comment(`${acknowledged.length} answers, ${recorded.size} rows`)
-  t.match(await verifyAudit(store.ledger), { ok: true })
+  const { acknowledged, lost, audit } = await killUnderUse(stack, { kills: 2, model: 'model-a:7b' })
+  t.strictSame(lost, [], 'no acknowledged usage row is lost')
+  t.comment(`${acknowledged.length} answers`)
+  t.match(audit, { ok: true })
 })
