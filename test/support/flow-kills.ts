@@ -12,6 +12,8 @@ import { Process } from './stack.ts'
 
 const CLIENTS = 3
 const EVERY_MS = 100
+/** Kills for each that has to meet a run at work: about one of seven meets none. */
+const MOST_KILLS = 5
 
 interface FlowKills extends FlowVerdict {
   kills: number
@@ -24,10 +26,10 @@ interface FlowKills extends FlowVerdict {
 }
 
 /**
- * Kills a coordinator with SIGKILL while clients start flows, then lets it finish, and compares the
- * effects of every step with what the runs report.
+ * Kills a coordinator with SIGKILL while clients start flows, until so many kills have met runs at work.
+ * Then lets it finish, and compares the effects of every step with what the runs report.
  */
-export const killInFlows = async (kills: number): Promise<FlowKills> => {
+export const killInFlows = async (killsAtWork: number): Promise<FlowKills> => {
   const folder = mkdtempSync(join(tmpdir(), 'shoal-flow-kills-'))
   const stateDir = join(folder, 'coordinator')
   const configFile = join(folder, 'coordinator.yaml')
@@ -45,9 +47,9 @@ export const killInFlows = async (kills: number): Promise<FlowKills> => {
     return url
   }
   const acknowledged = new Set<string>()
-  const seen = { atWork: 0, interrupted: 0 }
+  const seen = { kills: 0, atWork: 0, interrupted: 0 }
   try {
-    for (let kill = 0; kill < kills; kill++) {
+    while (seen.atWork < killsAtWork && seen.kills < killsAtWork * MOST_KILLS) {
       const url = await start()
       const over = new AbortController()
       const clients = Array.from({ length: CLIENTS }, () =>
@@ -58,6 +60,7 @@ export const killInFlows = async (kills: number): Promise<FlowKills> => {
       )
       await sleep(300 + Math.random() * 500)
       await coordinator.end('SIGKILL')
+      seen.kills++
       over.abort()
       await Promise.all(clients)
       const store = await openStore(stateDir)
@@ -72,7 +75,7 @@ export const killInFlows = async (kills: number): Promise<FlowKills> => {
     const verdict = await judgeFlows(store, acknowledged)
     await store.close()
     return {
-      kills,
+      kills: seen.kills,
       killsAtWork: seen.atWork,
       interrupted: seen.interrupted,
       acknowledged: acknowledged.size,

@@ -5,8 +5,9 @@ import { postgresMissing } from '../support/postgres.ts'
 
 /** The full size of these tests is `npm run prove -- flows`. */
 t.test('a killed coordinator neither repeats nor loses a step of a flow', async t => {
-  const { faults, acknowledged, runs, effects } = await killInFlows(1)
+  const { faults, killsAtWork, acknowledged, runs, effects } = await killInFlows(1)
   t.strictSame(faults, [])
+  t.equal(killsAtWork, 1, 'a run was at work')
   t.ok(acknowledged > 0)
   t.ok(runs >= acknowledged)
   t.ok(effects > 0)
