@@ -3,20 +3,21 @@ import type { LedgerTables } from '../store/tables.ts'
 
 /** Time that a process counts as live after it has last renewed its row, in milliseconds. */
 export const LIVES_MS = 3000
-/** Time after the last renewal from which on what a process owns counts as abandoned. */
+/** Time after the last renewal at which the work of a process counts as abandoned, in milliseconds. */
 export const LEASE_MS = 15_000
 
 /**
- * What this process owns in the store: rows that name its id, under the one row of the process.
- * Whoever writes such a row as its owner states the id in the condition of the statement, which is
- * the fence: a process that was away for longer than its lease finds another id there.
+ * Ownership of stored work by this process: owned rows name its id, and its one lease covers them
+ * all. An owner that writes such a row states its id in the condition of the statement, which is the
+ * fence: a process that was away for longer than its lease finds another id there.
  */
 export interface Ownership {
   /** Id of this process, new at every start: the same as that of its replica. */
   readonly id: string
   /**
    * Renews the row of this process if its heartbeat is late. Part of each transaction that takes
-   * something, so that the owner is live in the moment in which its id is stored.
+   * something, so that the owner is live in the moment in which its id is stored. Throws
+   * `store_unavailable` when the row has gone: other processes could take the same work at once.
    */
   keep(trx: Transaction<LedgerTables>): Promise<void>
 }

@@ -1,4 +1,5 @@
 import type { Transaction } from 'kysely'
+import { ShoalError } from '../../../shared/errors.ts'
 import { LEASE_MS, LIVES_MS, type Ownership } from '../leases/ownership.ts'
 import type { Ledger } from '../store/store.ts'
 import type { LedgerTables } from '../store/tables.ts'
@@ -6,12 +7,12 @@ import { type Replica, replicaTable } from './replica.table.ts'
 
 type Trx = Transaction<LedgerTables>
 
-/** The one row of this process on a shared store: it says that the process is live and owns. */
+/** The one row of this process on a shared store: proof that it is live, and the lease of its work. */
 export interface ProcessRow extends Ownership {
   add(trx: Trx, hasCells: boolean): Promise<void>
   /** Renews the row; returns false when it has gone, as after a copy of the store. */
   renew(trx: Trx, hasCells: boolean): Promise<boolean>
-  /** Ends the lease too, so that other processes may take what is left at once. */
+  /** Removes row and lease, so that other processes may take what this one owned at once. */
   remove(trx: Trx): Promise<void>
 }
 
@@ -54,7 +55,8 @@ export const createProcessRow = ({ ledger, self }: ProcessRowParts): ProcessRow 
       const now = await ledger.nowMs(trx)
       const query = trx.selectFrom('replicas').select('until').where('id', '=', id)
       const row = await query.executeTakeFirst()
-      if (row !== undefined && Number(row.until) < now + LATE_MS) await extend(trx, now, {})
+      if (row === undefined) throw createUnregisteredError()
+      if (Number(row.until) < now + LATE_MS) await extend(trx, now, {})
     },
     remove: async trx => {
       await trx.deleteFrom('task_workers').where('id', '=', id).execute()
@@ -63,7 +65,13 @@ export const createProcessRow = ({ ledger, self }: ProcessRowParts): ProcessRow 
   }
 }
 
-/** The same lease where coordinators before 0.1.0 look for it: they know no owners in `replicas`. */
+/** The next heartbeat registers again, unless a command has exclusive use of the store. */
+const createUnregisteredError = (): ShoalError =>
+  new ShoalError('store_unavailable', 'this coordinator is temporarily not registered; try again', {
+    retryAfterSeconds: 1,
+  })
+
+/** Writes the same lease where coordinators before 0.1.0 look for it: they do not read `replicas`. */
 const writeOlderLease = async (trx: Trx, id: string, now: number): Promise<void> => {
   const row = { id, lease_until: now + LEASE_MS }
   await trx

@@ -45,7 +45,7 @@ t.test('elapsed time includes a suspension, and never goes back', async t => {
   t.equal(pass(61_000, 1000), 124_010, 'and suspended again')
 })
 
-/** Processes on one store, and whether one may take what another owns. */
+/** Scene of two processes on one store, and a check whether one may take what another owns. */
 const ownersScene = async (t: Test) => {
   const clock = { now: 1_000_000 }
   const { ledger } = await temporaryStore(t, undefined, { now: () => clock.now })
@@ -74,6 +74,20 @@ t.test('other processes may take what a process owns once its lease has expired'
   t.strictSame(await ask(), [true, false], 'it came back before anybody took something')
   await ledger.free.write(one.remove)
   t.strictSame(await ask(), [true, true])
+})
+
+t.test('a process takes nothing while its row has gone', async t => {
+  const { clock, ledger, one, two, isLeftTo, beat } = await ownersScene(t)
+  await beat(one)
+  clock.now += 3_600_000
+  await ledger.free.write(trx => trx.deleteFrom('replicas').where('id', '=', one.id).execute())
+  const gone = { code: 'store_unavailable', retryAfterSeconds: 1 }
+  await t.rejects(ledger.free.write(one.keep), gone)
+  t.ok(await isLeftTo(two, one.id), 'so another process may take its work')
+  t.notOk(await ledger.free.write(trx => one.renew(trx, false)), 'the heartbeat notices it')
+  await beat(one)
+  await ledger.free.write(one.keep)
+  t.notOk(await isLeftTo(two, one.id))
 })
 
 t.test('coordinators before 0.1.0 and newer ones respect the leases of each other', async t => {
