@@ -1,29 +1,10 @@
-import { type ErrorCode, ShoalError } from '../../shared/errors.ts'
+import { ShoalError } from '../../shared/errors.ts'
 import { VERSION } from '../../shared/version.ts'
+import type { CoordinatorReply, DoctorResult } from './doctor-result.ts'
 import { isLoopback, nextStep } from './next-step.ts'
+import { checkParts, checkRows, checkService, checkUsage } from './service-checks.ts'
 import type { CliSettings } from './settings.ts'
 import { createCoordinatorUnreachableError } from './unreachable.ts'
-
-/** Result of one check. */
-export interface DoctorResult {
-  name: string
-  state: 'ok' | 'warn' | 'fail'
-  says: string
-  /** Suggested remedy. */
-  next?: string
-  /** Error code that decides the exit code. */
-  code?: ErrorCode
-}
-
-/** An answer of the coordinator, whatever its status. */
-export interface CoordinatorReply {
-  status: number
-  headers: Headers
-  /** Parsed body; undefined when it is not JSON. */
-  body: unknown
-  /** Unix milliseconds by our clock, halfway between question and answer. */
-  at: number
-}
 
 export interface DoctorSubject {
   settings: CliSettings
@@ -92,11 +73,11 @@ async function* examine(subject: DoctorSubject): AsyncGenerator<DoctorResult> {
   yield versions(first.headers.get('x-shoal-version') ?? '')
   yield clocks(first)
   yield* await identity(subject)
-  yield service(first)
+  yield checkService(first)
   const health = await look('/health')
-  yield* parts(health)
-  yield* usage(health)
-  yield* rows(health)
+  yield* checkParts(health)
+  yield* checkUsage(health)
+  yield* checkRows(health)
   yield await commands(subject)
 }
 
@@ -241,61 +222,6 @@ const allowance = (headers: Headers): DoctorResult => {
     next: 'wait for the next month, or use a key of a larger tier',
   }
 }
-
-const service = ({ body }: CoordinatorReply): DoctorResult => {
-  const { status, cells, models } = body as { status: string; cells: number; models: number }
-  const says = `${status}: ${countOf(cells, 'cell')}, ${countOf(models, 'model')}`
-  if (status === 'ok') return { name: 'service', state: 'ok', says }
-  const next =
-    'shoal models list names the models that are not ready, shoal models show MODEL says why, and shoal cells list shows the cells'
-  if (status !== 'unavailable') return { name: 'service', state: 'warn', says, next }
-  return { name: 'service', state: 'fail', says, next, code: 'cell_unavailable' }
-}
-
-const countOf = (count: number, thing: string): string =>
-  `${count} ${thing}${count === 1 ? '' : 's'}`
-
-const NEXT = {
-  broker: 'check the log of the coordinator and whether its broker runs',
-  store:
-    'check the log of the coordinator: its disk may be full or its store damaged; check the audit with shoal audit verify',
-}
-const CODES = { broker: 'broker_unavailable', store: 'store_unavailable' } as const
-
-/** Usage accepted as missing is no longer expected; only the audit records the acceptance. */
-const COMPLETE =
-  'complete, except for hours that operators accepted as missing (usage.accept in the audit)'
-
-const usage = ({ body }: CoordinatorReply): DoctorResult[] => {
-  const state = (body as Record<string, unknown> | undefined)?.usage
-  // an older coordinator does not say
-  if (state === undefined) return []
-  const name = 'usage'
-  if (state === 'ok') return [{ name, state: 'ok', says: COMPLETE }]
-  const says = 'some that was recorded is missing or was changed'
-  const next = 'shoal alerts list shows the hours and what to do'
-  return [{ name, state: 'warn', says, next }]
-}
-
-const rows = ({ body }: CoordinatorReply): DoctorResult[] => {
-  const { damaged_rows: damaged } = (body ?? {}) as { damaged_rows?: Record<string, number> }
-  // an older coordinator does not say
-  if (damaged === undefined) return []
-  const name = 'rows'
-  const tables = Object.entries(damaged).map(([table, count]) => `${count} of ${table}`)
-  if (tables.length === 0) return [{ name, state: 'ok', says: 'all that were read are readable' }]
-  const next =
-    'the log of the coordinator names each one: a newer version may have written it, otherwise restore it from a backup'
-  return [{ name, state: 'warn', says: `some cannot be read: ${tables.join(', ')}`, next }]
-}
-
-const parts = ({ body }: CoordinatorReply): DoctorResult[] =>
-  (['broker', 'store'] as const).map(name => {
-    const state = (body as Record<string, unknown> | undefined)?.[name]
-    if (state === 'ok') return { name, state: 'ok', says: 'ok' }
-    const [next, code] = [NEXT[name], CODES[name]]
-    return { name, state: 'fail', says: String(state ?? 'unknown'), next, code }
-  })
 
 const commands = async ({ countCommands }: DoctorSubject): Promise<DoctorResult> => {
   const name = 'commands'

@@ -2,12 +2,8 @@ import type { Command } from 'commander'
 import { exitCode, ShoalError } from '../../shared/errors.ts'
 import { formatOutput, terminalWidth } from '../../shared/print.ts'
 import { escapeHidden } from '../../shared/visible.ts'
-import {
-  type CoordinatorReply,
-  type DoctorResult,
-  type DoctorSubject,
-  examineConnection,
-} from './doctor-checks.ts'
+import { type DoctorSubject, examineConnection } from './doctor-checks.ts'
+import type { CoordinatorReply, DoctorResult } from './doctor-result.ts'
 import { nextStep } from './next-step.ts'
 import { type Environment, type GlobalOptions, limitToLines } from './options.ts'
 import { type OpenSession, openSession } from './session.ts'

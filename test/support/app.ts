@@ -54,7 +54,7 @@ const fine: Views['vitals'] = {
   brokerConnected: () => true,
   storeProblem: () => undefined,
   usageProblem: () => undefined,
-  damagedRows: () => ({}),
+  damagedRows: () => 0,
   disk: async () => ({ freeBytes: 50, totalBytes: 100 }),
   loopDelayMs: () => 1,
 }

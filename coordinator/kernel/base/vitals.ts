@@ -11,8 +11,8 @@ export interface Vitals {
   storeProblem(): string | undefined
   /** Description of missing usage records; undefined while they are complete. */
   usageProblem(): string | undefined
-  /** Numbers of stored rows that could not be read since the start, by table. */
-  damagedRows(): Record<string, number>
+  /** Number of stored rows that could not be read when they were last tried. */
+  damagedRows(): number
   /** Metrics of the file system of the state folder. Rejects when they cannot be read. */
   disk(): Promise<{ freeBytes: number; totalBytes: number }>
   /** Longest delay of the event loop in the last one to two minutes, milliseconds. */
@@ -57,7 +57,7 @@ export const createVitals = ({
     brokerConnected,
     storeProblem: store.trouble,
     usageProblem: usage.trouble,
-    damagedRows: countDamagedRows,
+    damagedRows: () => Object.values(countDamagedRows()).reduce((sum, count) => sum + count, 0),
     disk,
     loopDelayMs: loop.worstMs,
     beginWindow: loop.beginWindow,

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 import { ShoalError } from '../../../shared/errors.ts'
 import type { AnyColumn } from './columns.ts'
-import { noteDamagedRow } from './damaged-rows.ts'
+import { forgetDamagedRow, hasDamagedRows, noteDamagedRow } from './damaged-rows.ts'
 import type { TableMigrations } from './store-migration.ts'
 
 export type Columns = Readonly<Record<string, AnyColumn>>
@@ -180,8 +180,9 @@ const readColumns = (
       entity[field] = column.read(row[name])
     }
   } catch (error) {
-    throw createDamagedError(table, row, columns[at]?.name, error)
+    throw createDamagedError(table, row, columns[at]?.name ?? '', error)
   }
+  if (hasDamagedRows(table.name)) forgetDamagedRow(table.name, describeKey(table, row), columns)
   return entity
 }
 
@@ -207,14 +208,19 @@ const writeColumns = (fields: Values, columns: readonly CompiledColumn[]): Value
   return row
 }
 
+/** Key of a row for people; rows without their keys have the same one. */
+const describeKey = ({ key }: Pick<TableDefinition, 'key'>, row: Values): string =>
+  key.map(part => `${part} ${row[part] ?? 'not selected'}`).join(', ')
+
 const createDamagedError = (
-  { name, key }: Pick<TableDefinition, 'name' | 'key'>,
+  table: Pick<TableDefinition, 'name' | 'key'>,
   row: Values,
-  column: string | undefined,
+  column: string,
   error: unknown,
 ): ShoalError => {
-  const id = key.map(part => `${part} ${row[part] ?? 'not selected'}`).join(', ')
-  noteDamagedRow(name, id)
+  const { name } = table
+  const id = describeKey(table, row)
+  noteDamagedRow(name, id, column)
   const why = error instanceof Error ? error.message : 'unknown'
   return new ShoalError('internal', `${name} (${id}): column ${column} is damaged: ${why}`, {
     cause: error,

@@ -33,9 +33,9 @@ const AgentHealth = z.object({
   store: Part,
   usage: z.enum(['ok', 'incomplete']).describe('Whether recorded usage is missing.'),
   damaged_rows: z
-    .record(z.string(), z.int())
+    .int()
     .describe(
-      'Stored rows by table that this coordinator could not read since its start: damaged, or of a newer version. The others are served, so `status` does not depend on it.',
+      'Number of stored rows that this coordinator could not read when it last tried: damaged, or of a newer version. The others are served, so `status` does not depend on it.',
     ),
   skills: z.int().describe('Skills on the agent card.'),
 })

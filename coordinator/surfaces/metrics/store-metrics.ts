@@ -82,7 +82,7 @@ export const createStoreMetrics = (nowMs: () => number = systemRuntime.nowMs): S
       {
         name: 'shoal_store_damaged_rows',
         type: 'gauge',
-        help: 'Rows that could not be read since the start, damaged or of a newer version; at most 1000 per table.',
+        help: 'Rows that could not be read when this coordinator last tried, damaged or of a newer version; at most 1000 per table.',
         labels: ['table'],
         read: () =>
           Object.entries(countDamagedRows()).map(([table, value]) => ({

@@ -159,7 +159,7 @@ t.test(
   },
 )
 
-t.test('damaged rows are counted once each, and logged once by lists', t => {
+t.test('damaged rows are counted once each until they read well, and logged once by lists', t => {
   const reasons: string[] = []
   const logger = { warn: ({ reason }: { reason: string }) => void reasons.push(reason) }
   const rows = ['once', 'twice', 'sound'].map((id, n) => ({
@@ -178,6 +178,11 @@ t.test('damaged rows are counted once each, and logged once by lists', t => {
     gauge?.read().find(({ labels }) => labels.table === 'robots'),
     { value: before + 2 },
   )
+  const [once] = rows
+  robots.readSome({ tenant_id: row.tenant_id, id: 'once' })
+  t.equal(countDamagedRows().robots, before + 2, 'its damaged column was not read')
+  robots.read({ ...row, ...once, state: 'idle' })
+  t.equal(countDamagedRows().robots, before + 1, 'it reads well again')
   for (let n = 0; n < 2000; n++)
     readEach([{ ...row, id: `r${n}`, is_local: 2 }], robots.read, undefined)
   t.equal(countDamagedRows().robots, 1000, 'no more are told apart')
