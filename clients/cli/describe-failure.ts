@@ -20,7 +20,10 @@ export interface Scene extends SettingsInUse {
   command: Command
 }
 
-/** An error of this program with a remedy that does not follow from its code. */
+/**
+ * An error of this program with a remedy that does not follow from its code. The remedies for its
+ * cause, if that is a `ShoalError`, come before its own.
+ */
 export class GuidedError extends ShoalError {
   readonly step: string
 
@@ -28,7 +31,7 @@ export class GuidedError extends ShoalError {
     code: ErrorCode,
     message: string,
     step: string,
-    details: Pick<ErrorDetails, 'reason'> = {},
+    details: ErrorDetails & { cause?: ShoalError } = {},
   ) {
     super(code, message, details)
     this.step = step
@@ -81,7 +84,10 @@ const toShoalError = (error: unknown): ShoalError =>
       )
 
 const stepsOf = (error: ShoalError, scene: Scene): string[] => {
-  if (error instanceof GuidedError) return [error.step]
+  if (error instanceof GuidedError) {
+    const { cause, step } = error
+    return [...(cause instanceof ShoalError ? stepsOf(cause, scene) : []), step]
+  }
   const parameters = parameterStep(error, scene.command)
   if (parameters !== undefined) return [parameters]
   const step =

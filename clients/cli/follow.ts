@@ -1,4 +1,10 @@
-import { type ErrorCode, exitCode, isErrorCode, ShoalError } from '../../shared/errors.ts'
+import {
+  detailsOf,
+  type ErrorCode,
+  exitCode,
+  isErrorCode,
+  ShoalError,
+} from '../../shared/errors.ts'
 import { lookUntil } from '../../shared/look-until.ts'
 import type { PrintableRows } from '../../shared/print.ts'
 import { isOpenState } from '../../shared/success-rule.ts'
@@ -99,13 +105,14 @@ export const followWork = async (
 const describeRunning = ({ name, later }: Pursuit): ShoalError =>
   new GuidedError('client_closed', `${name} is still running`, `check later with: ${later}`)
 
-/** Error for a wait that failed: the outcome of the work is not known. */
+/** Returns the error of a failed wait: the outcome of the work is not known. */
 const describeLost = (error: unknown, { name, later }: Pursuit): unknown =>
   error instanceof ShoalError
     ? new GuidedError(
         error.code,
         `${error.message}; ${name} may still be running`,
         `check later with: ${later}`,
+        { ...detailsOf(error), cause: error },
       )
     : error
 

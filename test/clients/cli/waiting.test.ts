@@ -1,8 +1,10 @@
 import { mock } from 'node:test'
 import t from 'tap'
 import { answerCall } from '../../../clients/cli/answer-call.ts'
+import { describeFailure } from '../../../clients/cli/describe-failure.ts'
 import { followWork, mayTakeLong } from '../../../clients/cli/follow.ts'
 import { classifyAnswer, type KnownAnswer } from '../../../clients/cli/known-answer.ts'
+import { createProgram } from '../../../clients/cli/program.ts'
 import { createProgress, showWhile } from '../../../clients/cli/progress.ts'
 import { sendWithKey } from '../../../clients/cli/send-with-key.ts'
 import type { OpenSession } from '../../../clients/cli/session.ts'
@@ -409,11 +411,15 @@ t.test('an interrupted wait prints the command to check later', async t => {
 t.test('a coordinator that is lost during a wait leaves the command to check later', async t => {
   const lost = new ShoalError('coordinator_unavailable', 'no answer from http://a')
   const api = { get: () => Promise.reject(lost) } as never
-  await t.rejects(followWork({ api, progress: idle }, begun, { signal, wait }), {
-    code: 'coordinator_unavailable',
-    message: 'no answer from http://a; task t1 may still be running',
-    step: 'check later with: shoal tasks show t1 --wait',
-  })
+  const error = await followWork({ api, progress: idle }, begun, { signal, wait }).catch(e => e)
+  const source = { url: 'http://a', urlFrom: 'SHOAL_URL' }
+  const command = createProgram()
+  t.strictSame(describeFailure(error, { format: 'text', command, ...source }).text.split('\n'), [
+    'shoal: no answer from http://a; task t1 may still be running (coordinator_unavailable)',
+    'the address is from SHOAL_URL; start it with npm start, or set SHOAL_URL or --url to its address',
+    'check later with: shoal tasks show t1 --wait',
+    '',
+  ])
 })
 
 t.test('an added model is waited for until its cells know whether it can be loaded', async t => {
