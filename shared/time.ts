@@ -1,6 +1,9 @@
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 24 * HOUR_MS
 
+/** Start of the UTC hour of a time, both in Unix milliseconds. */
+export const startOfHour = (at: number): number => at - (at % HOUR_MS)
+
 /** Formats unix milliseconds as the wire has them, RFC 3339 in UTC. */
 export const iso = (at: number): string => new Date(at).toISOString()
 

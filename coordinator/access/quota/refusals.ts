@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { HOUR_MS } from '../../../shared/time.ts'
+import { startOfHour } from '../../../shared/time.ts'
 import { PendingSums } from '../../kernel/base/pending-sums.ts'
 import type { Records } from '../../kernel/store/store.ts'
 import { SUM_TABLES, USAGE_SUMS } from './usage-buckets.ts'
@@ -43,7 +43,7 @@ export class Refusals {
 
   count = ({ at, keyId, tenantId, model, isUnavailable }: Refusal): void =>
     this.#pending.add({
-      hour_at: at - (at % HOUR_MS),
+      hour_at: startOfHour(at),
       key_id: keyId,
       tenant_id: tenantId,
       model,

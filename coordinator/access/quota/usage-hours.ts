@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { sql, type Transaction } from 'kysely'
-import { HOUR_MS } from '../../../shared/time.ts'
+import { startOfHour } from '../../../shared/time.ts'
 import type { RecordTables } from '../../kernel/store/tables.ts'
 import type { UsageRow } from './usage.table.ts'
 
@@ -19,7 +19,7 @@ const CHECKSUM_LIMIT = 2 ** 52
 export const sumHours = (rows: readonly UsageRow[]): HourTotals[] => {
   const hours = new Map<number, HourTotals>()
   for (const row of rows) {
-    const hour_at = row.at - (row.at % HOUR_MS)
+    const hour_at = startOfHour(row.at)
     let hour = hours.get(hour_at)
     if (hour === undefined) {
       hour = createHour(hour_at)

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../../shared/time.ts'
+import { DAY_MS, startOfHour } from '../../../shared/time.ts'
 import type { Ledger, Records } from '../../kernel/store/store.ts'
 import { forgetAnchors } from './usage-anchors.ts'
 import { forgetBuckets, forgetChecksums, forgetRows, sealRows } from './usage-buckets.ts'
@@ -41,7 +41,7 @@ export const createUsageKeeper = ({
   }
   const tidyOnce = async (): Promise<void> => {
     const at = now()
-    await repeatStep(() => sealRows(records, at - (at % HOUR_MS), BATCH))
+    await repeatStep(() => sealRows(records, startOfHour(at), BATCH))
     // what is purged is not missed: the expectation goes first
     await forgetChecksums(records, at - row_days * DAY_MS)
     await repeatStep(() => forgetRows(records, at - row_days * DAY_MS, BATCH))

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { HOUR_MS } from '../../../shared/time.ts'
+import { startOfHour } from '../../../shared/time.ts'
 import { PendingSums } from '../../kernel/base/pending-sums.ts'
 import type { Records } from '../../kernel/store/store.ts'
 import type { RecordTables } from '../../kernel/store/tables.ts'
@@ -46,7 +46,7 @@ export class CallHours {
   count = ({ operationId, tenantId = '', durationMs, failed }: EndedCall): void => {
     const at = this.#now()
     this.#pending.add({
-      hour_at: at - (at % HOUR_MS),
+      hour_at: startOfHour(at),
       tenant_id: tenantId,
       operation_id: operationId,
       calls: 1,
@@ -60,7 +60,7 @@ export class CallHours {
     await this.flush()
     let query = this.#records.read
       .selectFrom('call_hours')
-      .where('hour_at', '>=', from - (from % HOUR_MS))
+      .where('hour_at', '>=', startOfHour(from))
       .where('hour_at', '<', to)
     if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId)
     return query

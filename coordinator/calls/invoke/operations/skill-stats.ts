@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { HOUR_MS } from '../../../../shared/time.ts'
+import { HOUR_MS, iso, startOfHour } from '../../../../shared/time.ts'
 import type { VitalViews } from '../../../kernel/base/vitals.ts'
 import type { Context } from '../../../kernel/declaration/context.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
@@ -7,7 +7,7 @@ import { scopeOf } from '../../../kernel/declaration/tenant-scope.ts'
 import type { CallViews } from '../call-views.ts'
 import type { CallHourViews } from '../open-call-hours.ts'
 
-/** Stored hours that are summed. */
+/** Number of stored hours that are summed. */
 const HOURS = 24
 
 const milliseconds = z
@@ -54,15 +54,15 @@ export default defineSkill({
     const skills = context.skills.map(({ id }) => ({ id, ...calls.metricsFor(id) }))
     const sum = (name: 'calls' | 'errors') => skills.reduce((all, skill) => all + skill[name], 0)
     return {
-      since: new Date(now() - vitals.uptimeSeconds() * 1000).toISOString(),
+      since: iso(now() - vitals.uptimeSeconds() * 1000),
       calls: sum('calls'),
       errors: sum('errors'),
       skills: skills.map(({ id, calls, errors, p50Ms, p95Ms }) => ({
         id,
         calls,
         errors,
-        p50_ms: roundMs(p50Ms),
-        p95_ms: roundMs(p95Ms),
+        p50_ms: roundKnownMs(p50Ms),
+        p95_ms: roundKnownMs(p95Ms),
       })),
       stored: await readStored(context),
     }
@@ -71,27 +71,27 @@ export default defineSkill({
 
 const readStored = async (context: Context & CallHourViews & CallViews) => {
   const to = context.now() + 1
-  const from = floorHour(to - HOURS * HOUR_MS)
+  const from = startOfHour(to - HOURS * HOUR_MS)
   const known = new Set(context.skills.map(({ id }) => id))
   const { tenantId } = scopeOf(context)
   const sums = (await context.callHours.read({ from, to, tenantId })).filter(({ operationId }) =>
     known.has(operationId),
   )
   return {
-    from: new Date(from).toISOString(),
+    from: iso(from),
     calls: sums.reduce((all, { calls }) => all + calls, 0),
     errors: sums.reduce((all, { errors }) => all + errors, 0),
     skills: sums.map(({ operationId, calls, errors, durationMs }) => ({
       id: operationId,
       calls,
       errors,
-      mean_ms: Math.round((durationMs / calls) * 100) / 100,
+      mean_ms: roundMs(durationMs / calls),
     })),
   }
 }
 
-const floorHour = (at: number): number => at - (at % HOUR_MS)
-
 /** Rounds to a hundredth of a millisecond. */
-const roundMs = (value: number | undefined): number | null =>
-  value === undefined ? null : Math.round(value * 100) / 100
+const roundMs = (value: number): number => Math.round(value * 100) / 100
+
+const roundKnownMs = (value: number | undefined): number | null =>
+  value === undefined ? null : roundMs(value)

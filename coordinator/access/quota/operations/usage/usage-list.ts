@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ShoalError } from '../../../../../shared/errors.ts'
-import { HOUR_MS, iso } from '../../../../../shared/time.ts'
+import { HOUR_MS, iso, startOfHour } from '../../../../../shared/time.ts'
 import type { Context } from '../../../../kernel/declaration/context.ts'
 import { DataState, dataState } from '../../../../kernel/declaration/data-state.ts'
 import { pageLimit } from '../../../../kernel/declaration/fields.ts'
@@ -104,7 +104,7 @@ const rangeOf = ({ from, to }: { from?: string; to?: string }, now: number) => {
   const end = to === undefined ? now : instant(to, 'to')
   if (end <= start)
     throw new ShoalError('invalid_request', 'to must be after from', { param: 'to' })
-  return { from: start - (start % HOUR_MS), to: Math.ceil(end / HOUR_MS) * HOUR_MS }
+  return { from: startOfHour(start), to: Math.ceil(end / HOUR_MS) * HOUR_MS }
 }
 
 const startOfMonth = (now: number): number => Date.parse(`${monthAt(now).name}-01`)
