@@ -2,8 +2,8 @@ import * as z from 'zod'
 
 /**
  * Kinds of keys that identify a thing, with their strength. Two sightings with the same strong key
- * are one thing; medium keys need a second one, weak ones a place and a time. What looks like a key
- * and is shared by many things is none (`entities/rejected-keys.ts`).
+ * are one thing; medium keys need a second one, weak ones a place and a time. A value
+ * that many things share does not count as a key (`entities/rejected-keys.ts`).
  */
 export const KEY_KINDS = {
   shoal_cell: 'strong',

@@ -5,7 +5,7 @@ import type { Named } from './references.ts'
 interface KindFacts {
   /** Input field that mostly names such an object. */
   param: string
-  /** Command that lists the existing ones; absent where there is none. */
+  /** Command that lists the existing objects; absent where there is none. */
   list?: string
 }
 
@@ -52,10 +52,10 @@ const KINDS = {
 
 type ReferenceKind = keyof typeof KINDS
 
-/** Objects that an error names at most. */
+/** Limit of the objects that an error names. */
 export const MAX_CANDIDATES = 10
 
-/** Names and ids of objects that may be meant. */
+/** Lists names and ids of possible matches. */
 export const listCandidates = (
   found: readonly Named[],
   whereOf?: (at: number) => string,
@@ -69,11 +69,11 @@ export const listCandidates = (
 }
 
 interface UnknownDetails extends Pick<ErrorDetails, 'param' | 'next'> {
-  /** Objects that may be meant. */
+  /** Names and ids of possible matches. */
   candidates?: string
-  /** Where the object was looked for: `on cell_1`. */
+  /** Place of the search, as the message names it: `on cell_1`. */
   where?: string
-  /** Further advice. */
+  /** Advice at the end of the message. */
   hint?: string
 }
 

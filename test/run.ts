@@ -84,7 +84,7 @@ const TYPES = [
   ...['--noEmit', '--checkers', '1', '--incremental', '--tsBuildInfoFile'],
   join(binFolder, '../.cache/tsc.tsbuildinfo'),
 ]
-/** The compiler ends before its memory is full; to free some of it is 40 % of its CPU time. */
+/** The compiler ends before its memory is full; freeing some of it takes 40 % of its CPU time. */
 const TYPES_MEMORY = { GOGC: 'off', GOMEMLIMIT: '3GiB' }
 
 /** Processes that run at the same time: one more than the cores, because many files wait. */

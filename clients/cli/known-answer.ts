@@ -78,7 +78,7 @@ export const classifyAnswer = (
   return isDry ? { kind: 'other' } : toKnown(answers.kind, value)
 }
 
-/** The answer as one of its kind. An unexpected one informs, unless devices may still move after it. */
+/** Classifies an answer. An unexpected one informs, unless devices may still move after it. */
 export const toKnown = (kind: keyof typeof SHAPES, value: unknown): KnownAnswer => {
   if (SHAPES[kind].safeParse(value).success) return { kind, value } as KnownAnswer
   return { kind: kind === 'estop' || kind === 'device_command' ? 'unreadable' : 'other' }

@@ -32,7 +32,7 @@ export class EvidenceGraph {
   readonly traces = new Map<string, Trace>()
   readonly links = new Map<string, Link>()
   readonly pins = new Map<string, IdentityPin>()
-  /** True of a trace whose surroundings keep their entities: a decision about it is not known. */
+  /** Tells whether traces around one keep their entities, as a decision about it is unknown. */
   isHeld: (trace: Trace) => boolean = () => false
   readonly #byConnection = new Map<string, Set<string>>()
   readonly #byAddress = new Map<string, Set<string>>()

@@ -4,7 +4,7 @@ import { defineSkill } from '../../coordinator/kernel/declaration/skill.ts'
 import { skills } from '../../coordinator/surfaces/catalogue/skills.ts'
 import { figure, listUnknown, nameUnknown } from '../../shared/unknown-fields.ts'
 
-t.test('every skill states in every answer on what evidence it stands', async t => {
+t.test('every answer of a skill states its evidence', async t => {
   for (const { id, output } of skills) {
     const { shape } = output as z.ZodObject
     t.ok(shape.data_state, `${id} has data_state`)
@@ -53,13 +53,13 @@ t.test('a figure that is null is named with its reason, once for all rows', asyn
   t.match(await ask({ kilograms: 4, next: null }), { data_state: 'live', unknown: [] })
 })
 
-t.test('an answer without data, or of examples, stays what it is', async t => {
+t.test('an answer without data, or from examples, keeps its data state', async t => {
   const nothing = { kilograms: null, next: null, data_state: 'empty' }
   t.match(await ask(nothing), { data_state: 'empty', to_load: 'put things on it' })
   t.match(await ask({ ...nothing, data_state: 'example' }), { data_state: 'example' })
 })
 
-t.test('a field that cannot be null is no figure', async t => {
+t.test('a field that cannot be null is not a figure', async t => {
   t.throws(() => figure(z.number(), 'the scale is off'), /must be nullable/)
 })
 

@@ -97,7 +97,7 @@ t.test('no answer to another tenant has a name, an id or a figure of the organis
 const COMPUTED =
   /(percent|_eur|_eur_per_\w+|_ms|score|_per_(second|hour)|_kwh|^median_\w+|equivalents|verdict|level)$/
 
-/** Such fields that have evidence on a coordinator without data, with what that is. */
+/** Computed fields that have evidence on a coordinator without data, each with that evidence. */
 const EVIDENT: Readonly<Record<string, string>> = {
   'pv-forecast.data.series[].energy_kwh': 'the model of a clear sky, by the given panels',
   'pv-forecast.data.days[].energy_kwh': 'the model of a clear sky, by the given panels',

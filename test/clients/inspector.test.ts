@@ -75,7 +75,7 @@ const inspect = (toolsets: string | undefined, ...args: string[]): Promise<AnyJs
   })
 
 /**
- * Does in this process what the command line does with a client: its two programs take a second each
+ * Runs a client in this process as the command line does: its two programs take a second each
  * time.
  */
 const withClient = (

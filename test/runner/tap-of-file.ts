@@ -1,4 +1,4 @@
 import { testOf } from './tap-per-file.ts'
 
-/** What the file in the query of this module's URL imports as `tap`. */
+/** Module that the file in the query of this module's URL imports as `tap`. */
 export default testOf(new URL(import.meta.url).searchParams.get('file') ?? '')

@@ -56,7 +56,7 @@ const createAsk =
     return { status: 200, body: read, headers: {}, source: provenance }
   }
 
-/** What the programs of the cases use of a context. */
+/** Creates the part of a context that the programs of the cases use. */
 const createContext = (
   ask: LookupContext['ask'],
   { source, settings = {} }: LookupCase,

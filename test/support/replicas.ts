@@ -16,7 +16,7 @@ const newReplica = (): Replica => ({
 /** The only coordinator on its store, new at every call as at every start. */
 export const soleReplica = (): Replicas => createSoleReplica(newReplica())
 
-/** Ownership of a coordinator that has just started; its heart beats with each take. */
+/** Ownership of a coordinator that has just started; each take renews its lease. */
 export const newOwnership = (ledger: Ledger): Ownership => {
   const { id, add } = createProcessRow({ ledger, self: newReplica() })
   return { id, keep: trx => add(trx, false) }

@@ -82,7 +82,7 @@ const runInThread = (program: Program, command: Command): Promise<ProgramResult>
   return promise
 }
 
-/** A command of the coordinator as a process of its own, likewise. */
+/** Runs a command of the coordinator in a process of its own, likewise. */
 export const spawnCoordinator = (
   env: Environment,
   args: readonly string[],

@@ -76,7 +76,7 @@ const seatsOf = (request: DecidedRequest, gates: Gates): readonly (readonly stri
   return rulesFault(request, gate) === undefined ? (gate?.approvals ?? SOMEBODY) : SOMEBODY
 }
 
-/** Requests that fail a check, or with which it cannot be made. */
+/** Describes requests that fail a check, else those that cannot be checked; undefined without any. */
 const describeRequests = (
   failing: readonly DecidedRequest[],
   what: string,

@@ -25,7 +25,7 @@ type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 export interface DecidedRequests {
   /** Requests, newest first. */
   requests: DecidedRequest[]
-  /** Ids of those of which something cannot be read. */
+  /** Ids of requests that cannot be read in full. */
   unreadable: string[]
 }
 

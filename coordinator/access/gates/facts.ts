@@ -22,7 +22,7 @@ export interface GovernanceFacts {
   policyDrift: string | undefined
   /** The newest requests, newest first. */
   requests: readonly DecidedRequest[]
-  /** Ids of requests among them of which something cannot be read. */
+  /** Ids of the newest requests that cannot be read in full. */
   unreadableRequests: readonly string[]
   audit: {
     ok: boolean

@@ -112,7 +112,7 @@ export class GateKeeper {
     return readRequests(store.ledger.read, filter, scope, logger)
   }
 
-  /** Throws `internal` when the newest request cannot be read: an older one must not stand for it. */
+  /** Finds the newest request. Throws `internal` for an unreadable one: no older one may replace it. */
   async findNewest(
     filter: Omit<RequestFilter, 'limit'>,
     scope: Scope,

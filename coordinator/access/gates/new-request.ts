@@ -42,7 +42,7 @@ export const createRequest = (
 /** Pending or usable requests of the same person about the same subject. */
 interface OpenRequests {
   requests: GateRequest[]
-  /** Those that cannot be read. */
+  /** Ids of requests that cannot be read. */
   unreadable: string[]
 }
 

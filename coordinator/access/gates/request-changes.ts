@@ -45,7 +45,7 @@ export class RequestChanges {
     )
   }
 
-  /** Ends a request without an approval, also one that cannot be read: others must not wait for it. */
+  /** Ends a request without an approval, even one that cannot be read: others must not wait for it. */
   async end(trx: Trx, id: string, change: RequestEnd, by: Actor): Promise<void> {
     const before = await readEnding(trx, id)
     const entry = { ...by, at: this.#parts.now() }

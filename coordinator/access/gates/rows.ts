@@ -14,8 +14,8 @@ import { gateVoteTable } from './gate-vote.table.ts'
 type Reader = Pick<Kysely<LedgerTables>, 'selectFrom'>
 
 /**
- * Throws `not_found`, also for a request of another tenant, and `internal` for a request of which
- * something cannot be read, a vote for instance: it is never decided or used.
+ * Reads a request with its votes. Throws `not_found`, also for a request of another tenant, and
+ * `internal` when a part of it, such as a vote, cannot be read: it is never decided or used.
  */
 export const readRequest = async (db: Reader, id: string, scope: Scope): Promise<GateRequest> => {
   const row = await db
@@ -27,7 +27,7 @@ export const readRequest = async (db: Reader, id: string, scope: Scope): Promise
   return readWithVotes({ row, votes: await readVotes(db, [row]) })
 }
 
-/** Fields in place of those that cannot be read of a request that ends. */
+/** Substitutes for the unreadable fields of a request that is being ended. */
 const UNKNOWN: StoredRequest = {
   id: '',
   gateId: '',

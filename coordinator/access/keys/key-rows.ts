@@ -30,7 +30,7 @@ const WITHOUT_RIGHTS: StoredKey = {
   createdAt: 0,
 }
 
-/** Reads a key to revoke it: what cannot be read of it counts as no right. */
+/** Reads a key to revoke it; unreadable fields grant no rights. */
 export const readRevocableKey: typeof keyTable.read = row => keyTable.readOr(row, WITHOUT_RIGHTS)
 
 /** Undefined for a key outside the scope. */

@@ -140,8 +140,8 @@ export class Keys {
   }
 
   /**
-   * Takes effect in this process when it resolves, and within a second in others. Revokes also a key
-   * that cannot be read.
+   * Revokes a key, even one that cannot be read. The change takes effect in this process when the
+   * promise resolves, and within a second in others.
    */
   async revoke(id: string, scope: Scope, by: Actor): Promise<Key> {
     const key = await this.#change(

@@ -109,7 +109,7 @@ export class Webhooks {
     })
   }
 
-  /** Deletes also a webhook that cannot be read. */
+  /** Deletes a webhook, even one that cannot be read. */
   async delete(id: string, { tenantId }: WebhookScope, by: Actor): Promise<Webhook> {
     const { store, now } = this.#parts
     return store.ledger.sealed.write(async trx => {
@@ -232,7 +232,7 @@ const auditWebhook = (
     details: { host: URL.parse(url)?.host ?? null, types },
   })
 
-/** Fields in place of those that cannot be read of a webhook that is deleted. */
+/** Substitutes for the unreadable fields of a webhook that is being deleted. */
 const UNKNOWN: Webhook = {
   id: '',
   tenantId: '',

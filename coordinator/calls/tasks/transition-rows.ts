@@ -6,7 +6,7 @@ import { type TaskTransition, taskTransitionTable } from './task-transition.tabl
 
 type Reader = Kysely<LedgerTables> | Transaction<LedgerTables>
 
-/** Reads the history of a task; a gap is left by a row that cannot be read. */
+/** Reads the history of a task; a row that cannot be read leaves a gap. */
 export const readTransitions = async (
   db: Reader,
   taskId: string,

@@ -12,7 +12,7 @@ type Reading = Pick<Kysely<LedgerTables>, 'selectFrom'>
 /** Ids per statement: the number of its parameters is limited. */
 const IDS_AT_ONCE = 500
 
-/** Devices by id. One whose row cannot be read is left out: its next announcement writes it anew. */
+/** Devices by id. One whose row cannot be read is left out: its next announcement writes it again. */
 export const readDevices = async (
   db: Reading,
   ids: readonly string[],
@@ -29,7 +29,7 @@ export const readDevices = async (
 
 /** Changes of devices after a version. */
 interface DeviceChanges {
-  /** Ids of all that have changed, also of those that cannot be read. */
+  /** Ids of all changed devices, including those that cannot be read. */
   ids: string[]
   /** Devices with their newest state, the oldest change first. */
   devices: Device[]

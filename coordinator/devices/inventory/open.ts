@@ -88,7 +88,7 @@ const openRefused = (
   }
 }
 
-/** the inventory follows what this coordinator records, and what others do. */
+/** Opens the recorder; the inventory follows what this coordinator and the others record. */
 const openRecorder = (parts: DeviceDomainParts, inventory: DeviceInventory) => {
   const { store, fleet, publishedPresence, stack, logger, runtime } = parts
   const noteMisjudged = async (devices: readonly Device[]): Promise<void> => {

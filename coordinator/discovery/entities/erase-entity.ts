@@ -99,7 +99,7 @@ const eraseWithin = async (
   await publish(trx, [{ ...nothing, kind: 'erased', entity_id: entityId }])
 }
 
-/** The text decides of one that cannot be read. */
+/** Tells whether a decision is about the traces, by the text of its row when it cannot be read. */
 const isPinAbout = (
   row: RowOf<typeof discoveryPinTable>,
   traceIds: ReadonlySet<string>,

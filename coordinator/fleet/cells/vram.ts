@@ -23,7 +23,7 @@ interface GpuVram {
   level: VramLevel
   /** True when the memory is the host's, shared with everything else that runs there. */
   unifiedMemory: boolean
-  /** Why its use is unknown; null when it is known. */
+  /** Reason why its use is unknown; null when it is known. */
   reason: string | null
 }
 

@@ -81,8 +81,8 @@ const rowAt = (trx: Transaction<LedgerTables>, scope: StoredConfig['scope'], nam
     .executeTakeFirst()
 
 /**
- * Document whose content cannot be read; the word of its scope may be one of a newer version, and its
- * version is 0 when it is damaged too.
+ * Document whose content cannot be read. Its scope may be a word of a newer version; its version is 0
+ * when that is damaged too.
  */
 export type UnreadableConfig = Omit<ConfigDocument, 'document' | 'changedAt'> & {
   document?: undefined

@@ -36,8 +36,8 @@ export type { EnrolledCell } from './cell.ts'
 interface CellsOptions {
   store: Store
   /**
-   * Receives the reason for a refused enrolment, which the requester does not receive, and which
-   * cells cannot be read.
+   * Log of cells that cannot be read, and of the reasons for refused enrolments, which requesters do
+   * not receive.
    */
   logger?: Pick<Logger, 'warn'>
   /** Reports what happens to cells; nobody hears of what a command on the machine does. */

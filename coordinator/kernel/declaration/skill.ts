@@ -68,7 +68,7 @@ const stateEvidence = (output: z.ZodObject, answer: Evidence, toLoad?: string): 
   }
 }
 
-/** What a skill itself states of its evidence. */
+/** Evidence that the answer of a skill itself states. */
 interface Evidence {
   data_state?: DataState
   /** Fields of which only the call can tell why they are unknown. */

@@ -18,7 +18,7 @@ const RENEW_SECONDS = 1
 
 /**
  * Registers this coordinator among those on its store, by one row with one heartbeat. On SQLite it
- * is the only one: what another process has owned is left by it.
+ * is the only one: work that another process owned is abandoned.
  */
 export const openReplicas = async (
   parts: ReplicasParts,

@@ -159,7 +159,7 @@ export class RegisteredReplicas implements Replicas {
 
 /**
  * Coordinators whose row is alive, and the spared ones as long as they have one. Their unconnected
- * cells are not read: every renewal would parse them, and fail by one that cannot be read.
+ * cells are not read: every renewal would parse them, and fail if one cannot be read.
  */
 const selectLive = async (
   trx: Transaction<LedgerTables>,

@@ -2,8 +2,8 @@ import { text, time } from '../store/columns.ts'
 import { defineTable, type TableOf } from '../store/define-table.ts'
 
 /**
- * Lease of a process, unix milliseconds, for coordinators before 0.1.0; `replicas` has it for all
- * others. Written by the same heartbeat.
+ * Lease of a process, unix milliseconds, for coordinators before 0.1.0; all others read
+ * `replicas`. One heartbeat writes both.
  */
 export const taskWorkerTable = defineTable('task_workers', {
   columns: {

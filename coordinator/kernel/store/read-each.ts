@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { ShoalError } from '../../../shared/errors.ts'
 
-/** Most reasons that are remembered; then they are logged again. */
+/** Limit of the remembered reasons; beyond it, all are logged again. */
 const MAX_REASONS = 10_000
 
 /** Reasons that this process has logged; each names its row. */

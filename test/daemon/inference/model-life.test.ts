@@ -455,7 +455,7 @@ t.test('weights that have to be fetched', async t => {
     await loaded
     t.equal(report('a').state, 'cold')
   })
-  t.test('are pulled anew right after an unload', async t => {
+  t.test('are pulled again right after an unload', async t => {
     const { at, fetch } = createDownload()
     const { begin, control } = await setup(t, { fetch, remote: true })
     await begin()

@@ -243,7 +243,7 @@ t.test('a name that two vendors have is not certain', async t => {
   t.equal((await check(t, { product: 'other lib' }, { answers })).data.verdict, 'not_affected')
 })
 
-t.test('use by ransomware is null without the list of exploited ones', async t => {
+t.test('use by ransomware is null without the list of exploited vulnerabilities', async t => {
   const good = { ...ALL, kev: 'down' as const, nvd: nvdWith('exploited.json') }
   const { data, warnings } = await check(t, { product: 'broker' }, { answers: good })
   t.match(data, { counts: { kev: null }, items: [{ kev: { ransomware: null } }] })
@@ -294,7 +294,7 @@ t.test('a kind of device is searched for by products of the dictionary', async t
   t.ok(both.some(({ path }) => path.includes('mikrotik%3Arouteros')))
 })
 
-t.test('records of a kind of device are no verdict on a device without a product', async t => {
+t.test('records of a kind of device give no verdict on a device without a product', async t => {
   const { data, warnings } = await check(t, {}, { answers: ALL })
   t.match(data, { verdict: 'unknown', items: [{ match: 'keyword' }] })
   t.ok(warnings.some(({ message }) => message.includes('without a product')))

@@ -249,7 +249,7 @@ t.test('llm-api-discover', async t => {
       t.match(faultOf({ base_url }), /neither credentials nor a query/)
   })
 
-  t.test('a provider that was not asked is no row', async t => {
+  t.test('a provider that was not asked has no row', async t => {
     t.equal(byName.get('openrouter'), undefined)
   })
 })

@@ -31,7 +31,7 @@ interface ReplicaSetPlan {
   hasStandby?: boolean
   /** Settings of PostgreSQL. */
   settings?: Record<string, string>
-  /** Takes a database of the PostgreSQL that `npm test` has started for all files, if it has. */
+  /** Flag of a set on the PostgreSQL that `npm test` has started for all files, if it has. */
   isOnSharedCluster?: boolean
   /** Each coordinator reaches PostgreSQL by a network of its own, which can be cut. */
   hasNetworks?: boolean

@@ -18,9 +18,9 @@ export const MAX_PAGES = 10
 const LIST_PAGES = 2
 
 interface NvdRecords {
-  /** Records at the NVD. */
+  /** Number of records at the NVD. */
   total: number
-  /** Those that were read, each once. */
+  /** Records that were read, each once. */
   records: NvdRecord[]
   /** True when every record was read. */
   isComplete: boolean
@@ -48,7 +48,7 @@ export const askProductCves = async (
   return askCves({ ...query, ...from, ...to }, context)
 }
 
-/** Records of a query, the newest of them where there are too many. Throws UpstreamError. */
+/** Fetches the records of a query, only the newest if there are too many. Throws UpstreamError. */
 export const askCves = async (
   query: Query,
   context: LookupContext,

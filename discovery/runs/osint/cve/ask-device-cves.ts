@@ -11,7 +11,7 @@ import type { NvdRecord } from './read-nvd.ts'
 interface DeviceRecords {
   /** Records at the NVD; one of two products counts for both. */
   total: number
-  /** Newest ones of each product, each once. */
+  /** Newest records of each product, each once. */
   records: NvdRecord[]
 }
 

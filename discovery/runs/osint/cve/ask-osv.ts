@@ -57,7 +57,7 @@ const Answer = z.object({
   next_page_token: z.string().nullish(),
 })
 
-/** Pages of one package. */
+/** Limit of the pages that are read for one package. */
 const MAX_PAGES = 5
 
 interface Packages {

@@ -79,5 +79,5 @@ const toEntry = (entry: z.infer<typeof Entry>): KevEntry => {
   }
 }
 
-/** An entry without the field says nothing of ransomware. */
+/** An entry without the field says nothing about ransomware. */
 const readUse = (use: string | null | undefined): boolean | null => (use ? use === 'Known' : null)

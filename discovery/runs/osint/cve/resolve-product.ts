@@ -14,15 +14,15 @@ const Products = z.object({
 /** Product of the dictionary. */
 interface Resolved {
   name: Pick<CpeName, 'part' | 'vendor' | 'product'>
-  /** Why the installed product may be another one; undefined where it cannot. */
+  /** Reason why the installed product may be another one; undefined where it cannot be. */
   doubt: string | undefined
 }
 
-/** Entries of the dictionary that are read: one for each version of each product. */
+/** Limit of the dictionary entries that are read; each version of a product has one. */
 const MAX_ENTRIES = 1500
 const READING = { limits: { maxValues: 400_000 } }
 
-/** Product whose name, or vendor and name, the request is; undefined without one. */
+/** Finds the product whose name, or vendor and name, equals the request; undefined without one. */
 export const resolveProduct = async (
   product: string,
   { ask }: LookupContext,
@@ -48,7 +48,7 @@ interface Ranked extends Pick<Resolved, 'name'> {
   entries: number
 }
 
-/** Products that the request can mean, the likeliest first. */
+/** Lists the products that the request can mean, the likeliest first. */
 const rankProducts = (
   products: z.infer<typeof Products>['products'],
   request: string,
@@ -75,7 +75,7 @@ const reduceName = (text: string): string =>
     .replace(/_firmware$/, '')
     .replaceAll(/[^a-z0-9]/g, '')
 
-/** 0 for another product; one of the vendor in the request is best, and software before hardware. */
+/** Scores a product: 0 for another one, most for the requested vendor, software before hardware. */
 const scoreOf = ({ part, vendor, product }: Resolved['name'], request: string): number => {
   const [asked, own, maker] = [request, product, vendor].map(reduceName)
   const isOfVendor = asked === `${maker}${own}` || (asked === own && asked === maker)

@@ -620,7 +620,7 @@ t.test('what a later version has stored is read and recorded beside', async t =>
   t.match(first, { kind: 'moved', name: null, other_id: null })
 })
 
-t.test('around a decision that cannot be read all is recorded and nothing merges', async t => {
+t.test('around an unreadable decision everything is recorded and nothing merges', async t => {
   const { run, query, admin, ledger, clock } = await openScene(t)
   const see = async (hostname: string) => {
     await run([host(1), host(2)])

@@ -159,7 +159,7 @@ t.test(
   },
 )
 
-t.test('damaged rows are counted once each until they read well, and logged once by lists', t => {
+t.test('a damaged row is counted once until it reads well, and logged once by lists', t => {
   const reasons: string[] = []
   const logger = { warn: ({ reason }: { reason: string }) => void reasons.push(reason) }
   const rows = ['once', 'twice', 'sound'].map((id, n) => ({
