@@ -24,7 +24,8 @@ export const readRequest = async (db: Reader, id: string, scope: Scope): Promise
     .where('id', '=', id)
     .executeTakeFirst()
   if (row === undefined || !isInScope(scope, row.tenant_id)) throw createUnknownError('request', id)
-  return readWithVotes({ row, votes: await readVotes(db, [row]) })
+  const [request] = (await withVotes(db, [row])).map(readWithVotes)
+  return request as GateRequest
 }
 
 /** Substitutes for the unreadable fields of a request that is being ended. */
@@ -50,7 +51,7 @@ export const readEnding = async (db: Reader, id: string): Promise<GateRequest> =
   const query = db.selectFrom('gate_requests').selectAll().where('id', '=', id)
   const row = await query.executeTakeFirst()
   if (row === undefined) throw createUnknownError('request', id)
-  const [found] = readEach([{ row, votes: await readVotes(db, [row]) }], readWithVotes, undefined)
+  const [found] = readEach(await withVotes(db, [row]), readWithVotes, undefined)
   return found ?? { ...gateRequestTable.readOr(row, UNKNOWN), votes: [] }
 }
 
@@ -79,9 +80,7 @@ export const readRequests = (
     logger,
     select: async (limit, last) => {
       const page = { ...filter, limit, before: last?.row.id ?? before }
-      const rows = await selectRequests(db, page, scope).selectAll().execute()
-      const votes = await readVotes(db, rows)
-      return rows.map(row => ({ row, votes }))
+      return withVotes(db, await selectRequests(db, page, scope).selectAll().execute())
     },
   })
 
@@ -129,24 +128,19 @@ export const countPending = async (
 
 interface RequestRow {
   row: RowOf<typeof gateRequestTable>
-  /** Votes on this request and on others, the oldest first. */
+  /** Votes on the request, the oldest first. */
   votes: readonly RowOf<typeof gateVoteTable>[]
 }
 
-const readVotes = async (
-  db: Reader,
-  requests: readonly { id: string }[],
-): Promise<RequestRow['votes']> => {
-  if (requests.length === 0) return []
-  const ids = requests.map(({ id }) => id)
-  const votes = db.selectFrom('gate_votes').selectAll().where('request_id', 'in', ids)
-  return votes.orderBy('at').execute()
+const withVotes = async (db: Reader, rows: readonly RequestRow['row'][]): Promise<RequestRow[]> => {
+  if (rows.length === 0) return []
+  const ids = rows.map(({ id }) => id)
+  const query = db.selectFrom('gate_votes').selectAll().where('request_id', 'in', ids)
+  const votes = Map.groupBy(await query.orderBy('at').execute(), vote => vote.request_id)
+  return rows.map(row => ({ row, votes: votes.get(row.id) ?? [] }))
 }
 
 const readWithVotes = ({ row, votes }: RequestRow): GateRequest => ({
   ...gateRequestTable.read(row),
-  votes: votes
-    .filter(vote => vote.request_id === row.id)
-    .map(gateVoteTable.read)
-    .map(({ requestId: _, ...vote }) => vote),
+  votes: votes.map(gateVoteTable.read).map(({ requestId: _, ...vote }) => vote),
 })
