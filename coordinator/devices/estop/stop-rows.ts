@@ -42,7 +42,7 @@ const readStop = (row: RowOf<typeof estopTable>): Stop => {
   }
 }
 
-/** Condition of a time of release that is no whole number: such a stop is not known to be released. */
+/** Condition of a release time that is not a whole number: such a stop counts as in force. */
 const isReleaseDamaged = sql<SqlBool>`cast(released_at as bigint) <> released_at`
 
 /** Stops in force, and those released since then. */

@@ -79,7 +79,7 @@ export interface Configs {
    * tells the cells. Throws `conflict` when another coordinator has just done so.
    */
   setEgress(egress: Egress): Promise<void>
-  /** Throws `not_found`, and `internal` when a document that applies to the cell cannot be read. */
+  /** Returns a cell's configuration. Throws `not_found`, or `internal` for an unreadable document. */
   show(cellId: string): Promise<CellConfig>
   /** Answers a cell's announcement, the message with this id, with its desired configuration. */
   answerBirth(cellId: string, messageId: string): Promise<void>

@@ -245,7 +245,7 @@ export class Cells {
     this.#stopWatching()
   }
 
-  /** Throws `forbidden` for a quarantined cell; undefined for a revoked one. */
+  /** Returns the cell; undefined for a revoked one. Throws `forbidden` for a quarantined one. */
   #requireLive(stored: StoredCell | undefined): EnrolledCell | undefined {
     const cell = this.#live.require(stored)
     return cell && cellOf(cell)

@@ -16,7 +16,7 @@ export class LiveCells {
   readonly #revoked = new Set<string>()
   readonly #quarantined = new Set<string>()
 
-  /** Throws `forbidden` for a quarantined cell; undefined for a revoked one. */
+  /** Returns the cell; undefined for a revoked one. Throws `forbidden` for a quarantined one. */
   require(cell: StoredCell | undefined): StoredCell | undefined {
     if (cell === undefined || cell.revokedAt !== undefined || this.#revoked.has(cell.id))
       return undefined

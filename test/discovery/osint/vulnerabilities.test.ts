@@ -115,7 +115,7 @@ t.test('a product without records is not affected, and one not found is unknown'
 })
 
 t.test(
-  'words of a product that was not found are no verdict, and neither is no source',
+  'neither the words of a product that was not found nor a missing source gives a verdict',
   async t => {
     const byName = { ...ALL, nvd: nvdWith('good.json', 'no-products.json') }
     const { data } = await check(t, { product: 'broker', version: '2.4.0' }, { answers: byName })

@@ -204,7 +204,7 @@ export class Browser {
     this.#askAt = undefined
   }
 
-  /** Takes in a service type; returns false when there is no room. */
+  /** Admits a service type; returns false when there is no room. */
   #admitType(type: string): boolean {
     const isAdmitted = this.#foundTypes.has(type) || this.#foundTypes.size < MAX_TYPES
     if (isAdmitted) this.#foundTypes.add(type)

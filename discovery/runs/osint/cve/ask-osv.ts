@@ -62,7 +62,7 @@ const MAX_PAGES = 5
 
 interface Packages {
   items: Item[]
-  /** True when every record was read, also where the product is no package. */
+  /** True when every record was read, also for a product that is not a package. */
   isComplete: boolean
 }
 

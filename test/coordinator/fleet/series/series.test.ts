@@ -330,7 +330,7 @@ t.test('series', async t => {
   })
 
   t.test(
-    'of a row that cannot be read begin anew, and the others are read and written',
+    'of a row that cannot be read begin again, and the others are read and written',
     async t => {
       const { store, series, clock, open } = await set(t)
       for (const id of ['a', 'b']) series.addLive(id, cpu(START, 10), 0)

@@ -76,7 +76,7 @@ t.test('other processes may take what a process owns once its lease has expired'
   t.strictSame(await ask(), [true, true])
 })
 
-t.test('a process takes nothing while its row has gone', async t => {
+t.test('a process takes nothing while its row is missing', async t => {
   const { clock, ledger, one, two, isLeftTo, beat } = await ownersScene(t)
   await beat(one)
   clock.now += 3_600_000

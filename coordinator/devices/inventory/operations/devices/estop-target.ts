@@ -101,7 +101,7 @@ const readStoredCells = async (
   return stored?.map(({ id }) => ({ scope: 'cell', target: id }))
 }
 
-/** Throws `not_found` with what may be meant; without a similar name, with what there is. */
+/** Throws `not_found` with the possible matches; without any, with the existing targets. */
 const throwUnknown = (
   { site, cell, device, target }: WantedTarget,
   views: TargetViews,
