@@ -2,7 +2,6 @@ import * as z from 'zod'
 import { nameUnknown } from '../../../../shared/unknown-fields.ts'
 import { DataState, dataState } from '../../../kernel/declaration/data-state.ts'
 import { defineSkill } from '../../../kernel/declaration/skill.ts'
-import { CONNECT_CELL } from '../../../kernel/declaration/to-load.ts'
 import type { Cell } from '../cell.ts'
 import type { FleetViews } from '../open.ts'
 import { isPresent } from '../presence.ts'
@@ -47,7 +46,7 @@ export default defineSkill({
     /** Every cell that is up and has a GPU, with the worst level of its GPUs. */
     cells: z.array(z.object({ cell_id: z.string(), level: Level, gpus: z.array(Gpu) })),
   }),
-  toLoad: CONNECT_CELL,
+  toLoad: 'connect a cell that has a GPU; none that is up reports one (docs/cells.md)',
   run: (_input, { fleet }: FleetViews) => {
     const cells = [...fleet.cells()].flatMap(viewOf)
     const alerts = cells
