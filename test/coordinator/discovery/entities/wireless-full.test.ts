@@ -41,7 +41,11 @@ t.test('wireless-full runs three scans in parallel, each with its availability',
     'ble-scan': [resultOf('a', { available: false, reason: 'no Bluetooth adapter' })],
   })
   t.match(answer, {
-    data_state: 'live',
+    data_state: 'partial',
+    unknown: [
+      { field: 'wifi.findings', reason: /cell b: no Wi-Fi adapter/ },
+      { field: 'ble.findings', reason: /no Bluetooth adapter/ },
+    ],
     wifi: {
       ...{ available: true, reason: null, findings: [{ cell_id: 'a', ssid: 'lab' }] },
       cells: [{ available: true }, { cell_id: 'b', reason: 'no Wi-Fi adapter' }],
